@@ -1,6 +1,9 @@
 package draw
 
-import "math/bits"
+import (
+	"math/bits"
+	"time"
+)
 
 // One is the number 1 in the fixed point of Exponential and Normal: 32 bits
 // stand behind the point.
@@ -62,4 +65,11 @@ func (r *Rand) Normal() int64 {
 		}
 		return x
 	}
+}
+
+// ExponentialTime returns an exponential time with the given mean, which is at
+// most 2^57 ns, rounded down to whole nanoseconds.
+func (r *Rand) ExponentialTime(mean time.Duration) time.Duration {
+	high, low := bits.Mul64(uint64(mean), r.Exponential())
+	return time.Duration(high<<32 | low>>32)
 }
