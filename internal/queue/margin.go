@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -25,7 +26,7 @@ func ParseMargin(text string) (Margin, error) {
 		return Margin{Auto: true}, nil
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > maxMargin {
+	if err != nil || d < 0 || d > maxMargin || strings.ContainsAny(text, "+-") {
 		return Margin{}, fmt.Errorf("margin %.64q: allowed are a duration from 0s to 1h such as 70ms, or auto", text)
 	}
 	return Margin{D: d}, nil

@@ -35,8 +35,8 @@ type Keyed interface {
 }
 
 // Shed judges one unit. None keeps it; any other reason takes it off the queue.
-// A shed may keep state: it is asked about each unit that it lets pass exactly
-// once per Take, oldest first.
+// A shed that judges by the time waited may keep state: at each Take it is asked
+// about the oldest unit, and about the next one only when it dropped that.
 type Shed interface {
 	Drop(u work.Unit, v View, now work.Instant) work.Reason
 }
