@@ -20,15 +20,21 @@ type adaptive struct {
 	round   round
 }
 
-func newAdaptive(s Spec) adaptive { return adaptive{spec: s, cut: math.MinInt64} }
+func newAdaptive(s Spec) adaptive {
+	return adaptive{spec: s, cut: math.MinInt64, base: baseline{since: work.Never}}
+}
 
-func (a *adaptive) Admit(_ work.Unit, l Load, _ work.Instant) Verdict {
+func (a *adaptive) Admit(_ work.Unit, l Load, now work.Instant) Verdict {
 	a.workers = l.Workers
 	if a.limit == 0 {
 		a.limit = float64(a.spec.Limit)
 	}
 	a.move(a.limit)
-	return refuseIf(l.InFlight() >= int(a.limit), work.Limit)
+	if l.InFlight() >= int(a.limit) {
+		return Verdict{Reason: work.Limit}
+	}
+	a.base.admitted(l, now)
+	return Verdict{}
 }
 
 func (a *adaptive) Limit(work.Instant) int { return int(a.limit) }
@@ -78,7 +84,7 @@ func (a *adaptive) complete(s Sample, now work.Instant) (round, bool) {
 	if !a.accept(s, now) {
 		return round{}, false
 	}
-	a.base.learn(s, a.workers)
+	a.base.learn(s, now)
 	a.round.add(s)
 	r := a.round
 	if r.answers < int(a.limit) {
@@ -115,18 +121,29 @@ func (r *round) stretch(b baseline) float64 {
 }
 
 // baseline is what an answer takes when nobody is in the way. It learns only from
-// units that found a free worker, so that an overload, which has none of them,
-// cannot teach it that waiting is normal. Where no unit ever finds one, the limit
-// shrinks to its floor, which is the number of workers, and then they do.
+// units during whose whole stay each unit found a free worker, so that an
+// overload, which has no such units, cannot teach it that waiting is normal.
+// Where there never are any, the limit shrinks to its floor, which is the number
+// of workers, and then there are.
 type baseline struct {
 	mean  float64
 	count float64
+	// since is when units began to find free workers; work.Never when the last did not.
+	since work.Instant
 }
 
 const baselineMemory = 64
 
-func (b *baseline) learn(s Sample, workers int) {
-	if s.InFlight > workers {
+func (b *baseline) admitted(l Load, now work.Instant) {
+	if l.InFlight() >= l.Workers {
+		b.since = work.Never
+	} else if b.since == work.Never {
+		b.since = now
+	}
+}
+
+func (b *baseline) learn(s Sample, now work.Instant) {
+	if now.Add(-s.Latency) < b.since {
 		return
 	}
 	b.count = min(b.count+1, baselineMemory)

@@ -32,14 +32,15 @@ type Verdict struct {
 	// RetryAfter and DoNotRetry go with a refusal.
 	RetryAfter time.Duration
 	DoNotRetry bool
-	// WaitUntil, when not 0, asks the unit to wait at the door: the driver asks
-	// again whenever a unit leaves the server, longest waiting first, and at
-	// WaitUntil, when the answer is no longer to wait.
+	// WaitUntil, when not 0, puts the refusal off: until then the unit may wait at
+	// the door, and the driver asks again whenever a unit leaves the server,
+	// longest waiting first. However often a policy is asked about a unit, it
+	// names the same instant; from then on it refuses without it.
 	WaitUntil work.Instant
 }
 
 // Admitted reports whether the unit may join the queue now.
-func (v Verdict) Admitted() bool { return v.Reason == work.None && v.WaitUntil == 0 }
+func (v Verdict) Admitted() bool { return v.Reason == work.None }
 
 // Policy is a door. Policies are not safe for concurrent use.
 type Policy interface {
@@ -65,7 +66,7 @@ const (
 type Sample struct {
 	// Latency is the time from its arrival to its end.
 	Latency time.Duration
-	// InFlight is queued plus in service when it was admitted, itself included.
+	// InFlight is queued plus in service when it ended, itself included.
 	InFlight int
 	Outcome  SampleOutcome
 }

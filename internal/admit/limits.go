@@ -75,7 +75,7 @@ func waitOrRefuse(u work.Unit, wait time.Duration, reason work.Reason, now work.
 	if now >= until {
 		return Verdict{Reason: reason}
 	}
-	return Verdict{WaitUntil: until}
+	return Verdict{Reason: reason, WaitUntil: until}
 }
 
 // chain asks several doors in turn; the first that does not admit decides.

@@ -60,8 +60,8 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown door %q: allowed are %s", text, listed(kindNames[:]))
 }
 
-// Spec describes a door. In YAML it is a mapping or the text form, in JSON and in
-// the environment the text form: the kind, a colon, the limit (adaptive doors:
+// Spec describes a door. In a scenario it is a mapping or the text form, in JSON and
+// in the environment the text form: the kind, a colon, the limit (adaptive doors:
 // the limit to start from), and further settings, as in
 //
 //	open

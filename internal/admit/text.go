@@ -152,22 +152,6 @@ func (s *Spec) UnmarshalText(text []byte) error {
 	return err
 }
 
-// UnmarshalYAML reads a mapping with the fields of Spec, or the text form. It
-// replaces all of s. The signature is the one that YAML libraries look for.
-func (s *Spec) UnmarshalYAML(unmarshal func(any) error) error {
-	var text string
-	if unmarshal(&text) == nil {
-		return s.UnmarshalText([]byte(text))
-	}
-	type mapping Spec
-	var m mapping
-	if err := unmarshal(&m); err != nil {
-		return err
-	}
-	*s = Spec(m)
-	return nil
-}
-
 func sortedKeys(m map[string]float64) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {
