@@ -1,0 +1,281 @@
+package ledger
+
+import (
+	"time"
+
+	"shedload/internal/work"
+)
+
+// Ledger counts what happened in a run. Use New. Not safe for concurrent use.
+type Ledger struct {
+	config Config
+	unit   time.Duration
+	server []ServerTotals // by class
+	client []ClientTotals // by class
+	rows   ring
+	place  places
+
+	served, shed, request, lateness *Histogram
+	windows                         []window
+
+	events      int64 // of the server's view; they order snapshots
+	hasClient   bool  // there is a client's view
+	peakSent    int64 // most attempts sent in a second
+	peakArrived int64 // most that arrived in one
+
+	instance string // of the server whose view was merged; "" before
+	mergedTo int    // rows of that view before this second are here
+	held     *int64 // what that server held, by its own count
+}
+
+// places counts the attempts on the server by where they are.
+type places struct {
+	door, queued, inService int64
+	peak                    int64        // longest queue that lasted
+	at                      work.Instant // of the last change of queued
+}
+
+// New returns an empty ledger. It panics on a Config that Validate rejects.
+func New(c Config) *Ledger {
+	if err := c.Validate(); err != nil {
+		panic("ledger: " + err.Error())
+	}
+	unit := c.Resolution
+	if unit == 0 {
+		unit = time.Microsecond
+	}
+	n := max(len(c.Classes), 1)
+	l := &Ledger{
+		config: c, unit: unit, server: make([]ServerTotals, n), client: make([]ClientTotals, n), rows: newRing(c.rows()),
+		served: newHistogram(unit), shed: newHistogram(unit), request: newHistogram(unit), lateness: newHistogram(unit),
+	}
+	for _, s := range c.Windows {
+		l.windows = append(l.windows, newWindow(s, n, unit))
+	}
+	return l
+}
+
+// Record counts e. It does not allocate and takes constant time, also for an
+// event a little older than the newest: that is counted in its own row. Events
+// from before the start count in row 0, those from before the oldest row that
+// is kept only in the totals.
+func (l *Ledger) Record(e Event) {
+	if l.config.Horizon > 0 && e.At >= l.config.Horizon && !l.closing(&e) {
+		return
+	}
+	class := int(e.Unit.Class)
+	if class >= len(l.server) {
+		class = 0
+	}
+	if e.Kind >= Wished {
+		l.recordClient(&e, class)
+		return
+	}
+	l.events++
+	if e.Kind == Sampled {
+		l.rows.sample(&e)
+		return
+	}
+	l.recordServer(&e, class)
+}
+
+// closing reports whether an event at the horizon belongs to the run all the
+// same: the sample at the end of the last row, and the count of the tries of a
+// request that ends unfinished.
+func (l *Ledger) closing(e *Event) bool {
+	switch e.Kind {
+	case Sampled:
+		return e.At == l.config.Horizon
+	case Ended:
+		if e.End == EndUnfinished {
+			e.At = l.config.Horizon - 1
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Ledger) recordServer(e *Event, class int) {
+	t, row := &l.server[class], l.rows.at(e.At)
+	switch e.Kind {
+	case Carried:
+		t.Arrived++
+		t.Carried++
+		l.place.door++
+	case Arrived:
+		t.Arrived++
+		l.place.door++
+		row.Arrived++
+		l.peakArrived = max(l.peakArrived, row.Arrived)
+		if e.Unit.Attempt == 1 {
+			t.First++
+			row.First++
+		}
+	case Queued:
+		t.Queued++
+		l.place.door--
+		l.queue(e.At, 1)
+	case Refused:
+		t.Refused[reason(e)]++
+		row.Refused++
+		l.place.door--
+		l.shed.record(e.At.Sub(e.Unit.Enqueued))
+	case Dropped:
+		t.Dropped[reason(e)]++
+		row.Dropped++
+		l.leave(e)
+		l.shed.record(e.At.Sub(e.Unit.Enqueued))
+	case Canceled:
+		t.Canceled++
+		row.Canceled++
+		l.leave(e)
+	case Started:
+		t.Started++
+		l.queue(e.At, -1)
+		l.service(e.At, 1)
+	case Finished, Broke, Lost, Stale:
+		l.recordReport(e, t, row)
+	}
+}
+
+// recordReport counts what became of a unit that a worker had.
+func (l *Ledger) recordReport(e *Event, t *ServerTotals, row *Row) {
+	wasted := e.Took
+	switch e.Kind {
+	case Finished:
+		row.Throughput++
+		late := e.At > e.Unit.Deadline
+		if late {
+			t.Late++
+			row.Late++
+		} else {
+			t.OnTime++
+			row.Goodput++
+			wasted = 0
+		}
+		sojourn := e.At.Sub(e.Unit.Enqueued)
+		l.served.record(sojourn)
+		for i := range l.windows {
+			l.windows[i].finished(e.At, sojourn, late)
+		}
+	case Broke:
+		t.Failed++
+		row.Failed++
+	case Lost:
+		t.Lost++
+		row.Lost++
+		l.service(e.At, -1)
+		return // what the worker did, if anything, is told by Stale
+	case Stale:
+		t.Stale++
+	}
+	if e.Kind != Stale {
+		l.service(e.At, -1)
+	}
+	t.Work += e.Took
+	t.Wasted += wasted
+	row.Work += e.Took
+	row.Wasted += wasted
+}
+
+func reason(e *Event) work.Reason {
+	if e.Reason >= work.NumReasons {
+		return work.None
+	}
+	return e.Reason
+}
+
+// leave takes a unit out of the place where it waited.
+func (l *Ledger) leave(e *Event) {
+	if e.Door {
+		l.place.door--
+	} else {
+		l.queue(e.At, -1)
+	}
+}
+
+// queue changes the length of the queue. Changes of one instant are seen
+// together, so that a unit which an idle worker takes at once was never queued.
+func (l *Ledger) queue(at work.Instant, by int64) {
+	p := &l.place
+	if at != p.at {
+		p.peak = max(p.peak, p.queued)
+		p.at = at
+	}
+	p.queued += by
+	l.rows.queue(at, by)
+}
+
+func (l *Ledger) service(at work.Instant, by int64) {
+	l.place.inService += by
+	l.rows.service(at, by)
+}
+
+func (l *Ledger) recordClient(e *Event, class int) {
+	t, row := &l.client[class], l.rows.at(e.At)
+	l.hasClient = true
+	switch e.Kind {
+	case Wished:
+		t.Requests++
+		row.Requests++
+		for i := range l.windows {
+			l.windows[i].wished(e.At, class)
+		}
+	case Sent:
+		t.Sent++
+		row.Sent++
+		l.peakSent = max(l.peakSent, row.Sent)
+		if e.Unit.Attempt == 1 {
+			t.SentFirst++
+		}
+		if e.Took > MissedAfter {
+			t.LateSends++
+		}
+		l.lateness.record(e.Took)
+	case Missed:
+		t.Missed++
+		row.Missed++
+	case Resumed:
+		t.Resumed++
+		row.Resumed++
+	case Answered:
+		if e.Outcome < work.NumOutcomes {
+			t.Answered[e.Outcome]++
+		}
+		switch e.Outcome {
+		case work.Succeeded:
+			row.GoodputClient++
+		case work.TimedOut:
+			row.TimedOut++
+		case work.ClientError:
+			row.ClientErrors++
+		}
+	case Ended:
+		l.recordEnd(e, class, row)
+	}
+}
+
+func (l *Ledger) recordEnd(e *Event, class int, row *Row) {
+	t := &l.client[class]
+	if e.End < NumEnds {
+		t.Ended[e.End]++
+	}
+	t.Tries += int64(e.Unit.Attempt)
+	switch e.End {
+	case EndSucceeded:
+		row.Succeeded++
+		l.request.record(e.Took)
+		if e.Unit.Attempt == 1 {
+			if start := l.rows.past(e.Start); start != nil {
+				start.FirstOK++
+			}
+		}
+	case EndGaveUpAttempts, EndGaveUpGate:
+		row.GaveUp++
+	case EndThrottled:
+		row.Throttled++
+	}
+	for i := range l.windows {
+		l.windows[i].ended(e, class)
+	}
+}
