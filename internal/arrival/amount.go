@@ -38,5 +38,5 @@ func (a amount) less(b amount) bool {
 	return a.high < b.high || (a.high == b.high && a.low < b.low)
 }
 
-// float returns a rounded to 53 bits; the scaling by 2^64 is exact.
-func (a amount) float() float64 { return float64(a.high)*0x1p64 + float64(a.low) }
+// float returns a rounded to 53 bits.
+func (a amount) float() float64 { return float64(float64(a.high)*0x1p64) + float64(a.low) }

@@ -3,8 +3,8 @@ package draw
 import "math"
 
 // Exp returns e to the power of x, the same bits on every architecture; it is
-// within 1e-14 of the true value in relative terms for |x| <= 700. The standard
-// library's function is written in assembly on some architectures.
+// within 1e-15·(1+|x|) of the true value, in relative terms, for |x| <= 700. The
+// standard library's function is written in assembly on some architectures.
 func Exp(x float64) float64 {
 	// x = power·ln 2 + rest, so that the series sees at most half of ln 2.
 	power := math.Floor(float64(x/math.Ln2) + 0.5)
