@@ -12,7 +12,7 @@ import (
 	"shedload/internal/scenario"
 )
 
-//go:embed *.yaml
+//go:embed *.yaml *.trace
 var files embed.FS
 
 // List returns the names of the scenarios, sorted.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func (e *Expression) fromNode(n *node) error {
 
 // compile checks an expression against the names that it may use.
 func (e Expression) compile(env types.Map, opts ...expr.Option) (*vm.Program, error) {
-	opts = append([]expr.Option{expr.Env(env), expr.MaxNodes(maxExpression), fixed1, pct, within}, opts...)
+	opts = append([]expr.Option{expr.Env(env), expr.MaxNodes(maxExpression), fixed1, fixed2, pct, within}, opts...)
 	p, err := expr.Compile(e.Text, opts...)
 	if err == nil {
 		return p, nil
@@ -59,14 +58,18 @@ func (e Expression) compile(env types.Map, opts ...expr.Option) (*vm.Program, er
 	return nil, Problems{{at, "", fmt.Sprintf("%s, in %q", message, e.Text)}}
 }
 
-// fixed1 writes a number with one decimal, as the published tables do: half away from zero.
-var fixed1 = expr.Function("fixed1", func(args ...any) (any, error) {
-	x, err := number(args[0])
-	if err != nil {
-		return nil, err
-	}
-	return strconv.FormatFloat(math.Round(float64(x*10))/10, 'f', 1, 64), nil
-}, new(func(any) string))
+// fixed1 and fixed2 write a number with one or two decimals, as the published tables do.
+var (
+	fixed1 = fixed("fixed1", 1)
+	fixed2 = fixed("fixed2", 2)
+)
+
+func fixed(name string, digits int) expr.Option {
+	return expr.Function(name, func(args ...any) (any, error) {
+		x, err := number(args[0])
+		return strconv.FormatFloat(x, 'f', digits, 64), err
+	}, new(func(any) string))
+}
 
 // pct is a share in per cent; of nothing it is 0.
 var pct = expr.Function("pct", func(args ...any) (any, error) {
