@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 type orderKind uint8
@@ -19,9 +18,7 @@ const (
 
 var orderNames = [...]string{"fifo", "lifo", "edf", "priority", "adaptive-lifo"}
 
-// shedSet is a set of sheds, in the order in which they are asked: those that
-// judge by the deadline first, so that a law with a memory is not charged with
-// units that were lost anyway.
+// shedSet is a set of sheds; shedNames is in the order of its bits.
 type shedSet uint8
 
 const (
@@ -231,12 +228,4 @@ func indexOf(names []string, name string) int {
 		}
 	}
 	return -1
-}
-
-// orDefault returns d, or def when d is not set.
-func orDefault(d, def time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return def
 }

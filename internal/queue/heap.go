@@ -13,22 +13,27 @@ func (e entry) before(f entry) bool {
 }
 
 const (
-	heapArity = 4 // shallower than a binary heap: fewer cache misses a push
+	heapArity = 4
+	heapShift = heapArity - 1
 	heapChunk = 512
 )
 
 // heap is a 4-ary heap of entries in chunks, so that it grows without copying and
-// gives memory back, like the store beside it.
+// gives memory back, like the store beside it. Three slots in front stay empty: the
+// four children of a node then share one cache line, and one chunk.
 type heap struct {
 	chunks []*[heapChunk]entry
 	n      int
 }
 
-func (h *heap) at(i int) *entry { return &h.chunks[i/heapChunk][i%heapChunk] }
+func (h *heap) at(i int) *entry {
+	slot := uint(i + heapShift)
+	return &h.chunks[slot/heapChunk][slot%heapChunk]
+}
 
 // add puts e at the end without regard to order; heapify restores it.
 func (h *heap) add(e entry) {
-	if h.n == len(h.chunks)*heapChunk {
+	if h.n+heapShift >= len(h.chunks)*heapChunk {
 		h.chunks = append(h.chunks, new([heapChunk]entry))
 	}
 	*h.at(h.n) = e
@@ -57,14 +62,17 @@ func (h *heap) pop() {
 		h.down(0)
 	}
 	// One chunk beyond the last used one is kept.
-	if last := len(h.chunks) - 1; last > 0 && h.n <= (last-1)*heapChunk {
+	if last := len(h.chunks) - 1; last > 0 && h.n+heapShift <= (last-1)*heapChunk {
 		h.chunks[last] = nil
 		h.chunks = h.chunks[:last]
 	}
 }
 
 func (h *heap) heapify() {
-	for i := (h.n - 2) / heapArity; i >= 0; i-- {
+	if h.n < 2 {
+		return
+	}
+	for i := (h.n - 2) / heapArity; i >= 0; i-- { // from the last parent
 		h.down(i)
 	}
 }

@@ -44,8 +44,8 @@ type Queue struct {
 
 	order     Order
 	keyed     Keyed
-	deadlines []Shed // judge by the time left; asked about the picked unit too
-	sojourns  []Shed // judge by the time waited; asked about the oldest only
+	sheds     []Shed // asked about the oldest unit
+	deadlines []Shed // those of them that judge by the time left: asked about the picked unit too
 	auto      bool
 	margin    time.Duration // the fixed one
 	limit     int           // 0: none
@@ -66,28 +66,42 @@ func New(c Config) *Queue {
 func (q *Queue) Configure(c Config) {
 	d := c.Discipline
 	m := d.Margin(c.Margin)
-	target, interval := orDefault(c.CodelTarget, defaultTarget), orDefault(c.CodelInterval, defaultInterval)
 	q.order, q.keyed = d.newOrder(c)
 	q.auto, q.margin = m.Auto, m.D
 	q.limit, q.workers = d.bound(c.Limit), c.Workers
-	q.deadlines, q.sojourns = nil, nil
+	q.setSheds(d, c)
+	q.rebuild()
+}
+
+// setSheds puts those that judge by the deadline first, so that a law with a
+// memory is not charged with units that were lost anyway.
+func (q *Queue) setSheds(d Discipline, c Config) {
+	q.sheds = nil
 	if d.sheds&shedExpired != 0 {
-		q.deadlines = append(q.deadlines, expired{})
+		q.sheds = append(q.sheds, expired{})
 	}
-	if d.HasDeadline() {
-		var s Shed = doomed{m.D}
-		if m.Auto {
-			s = autoDoomed{q.estimate}
-		}
-		q.deadlines = append(q.deadlines, s)
+	switch {
+	case d.HasDeadline() && q.auto:
+		q.sheds = append(q.sheds, autoDoomed{q.estimate})
+	case d.HasDeadline():
+		q.sheds = append(q.sheds, doomed{q.margin})
 	}
+	q.deadlines = q.sheds
+	target, interval := orDefault(c.CodelTarget, defaultTarget), orDefault(c.CodelInterval, defaultInterval)
 	if d.sheds&shedCodel != 0 {
-		q.sojourns = append(q.sojourns, &codel{target: target, interval: interval})
+		q.sheds = append(q.sheds, &codel{target: target, interval: interval})
 	}
 	if d.sheds&shedControlledDelay != 0 {
-		q.sojourns = append(q.sojourns, controlledDelay{target: target, interval: interval})
+		q.sheds = append(q.sheds, controlledDelay{target: target, interval: interval})
 	}
-	q.rebuild()
+}
+
+// orDefault returns d, or def when d is not set.
+func orDefault(d, def time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return def
 }
 
 // SetWorkers tells the number of workers that take from the queue.
@@ -101,7 +115,7 @@ func (q *Queue) Oldest() (work.Unit, bool) {
 	if q.store.n == 0 {
 		return work.Unit{}, false
 	}
-	return *q.store.oldest(), true
+	return *q.store.at(q.store.oldest()), true
 }
 
 // Push adds u. In a queue that evicts it first makes room by dropping the oldest.
@@ -114,7 +128,7 @@ func (q *Queue) Push(u work.Unit, now work.Instant, dropped Dropped) {
 	if q.store.n == 0 {
 		q.busySince = now
 	}
-	q.store.push(u)
+	q.store.push(&u)
 	if q.keyed != nil {
 		q.heap.push(entry{q.keyed.Key(u), u.ID})
 		q.purge()
@@ -125,24 +139,25 @@ func (q *Queue) Push(u work.Unit, now work.Instant, dropped Dropped) {
 // none is left. The oldest unit is judged until one is kept. When the order picks
 // another one, that is judged too, by its deadline only: a sojourn says something
 // about the queue at its old end and nothing elsewhere.
-func (q *Queue) Take(now work.Instant, dropped Dropped) (work.Unit, bool) {
-	if len(q.deadlines)+len(q.sojourns) > 0 {
+func (q *Queue) Take(now work.Instant, dropped Dropped) (u work.Unit, ok bool) {
+	if len(q.sheds) > 0 {
 		q.shed(now, dropped)
 	}
 	for q.store.n > 0 {
-		u, chunk, slot := q.pick(now)
-		if len(q.deadlines) > 0 && u.ID != q.store.oldest().ID {
-			if r := drop(q.deadlines, u, q.view(), now); r != work.None {
-				q.remove(chunk, slot)
-				dropped(u, r)
-				continue
+		p := q.pick(now)
+		u = *q.store.at(p)
+		r := work.None
+		if len(q.deadlines) > 0 && p != q.store.oldest() {
+			r = drop(q.deadlines, u, q.view(), now)
+		}
+		q.remove(p)
+		if r == work.None {
+			if q.auto {
+				q.estimate.handedOut(now)
 			}
+			return u, true
 		}
-		q.remove(chunk, slot)
-		if q.auto {
-			q.estimate.handedOut(now)
-		}
-		return u, true
+		dropped(u, r)
 	}
 	return work.Unit{}, false
 }
@@ -150,11 +165,8 @@ func (q *Queue) Take(now work.Instant, dropped Dropped) (work.Unit, bool) {
 // shed drops the oldest unit until one is kept.
 func (q *Queue) shed(now work.Instant, dropped Dropped) {
 	for q.store.n > 0 {
-		u := *q.store.oldest()
-		r := drop(q.deadlines, u, q.view(), now)
-		if r == work.None {
-			r = drop(q.sojourns, u, q.view(), now)
-		}
+		u := *q.store.at(q.store.oldest())
+		r := drop(q.sheds, u, q.view(), now)
 		if r == work.None {
 			return
 		}
@@ -172,54 +184,38 @@ func drop(sheds []Shed, u work.Unit, v View, now work.Instant) work.Reason {
 }
 
 func (q *Queue) view() View {
-	return View{Len: q.store.n, Workers: q.workers, Oldest: q.store.oldest().Enqueued, BusySince: q.busySince}
+	oldest := q.store.at(q.store.oldest())
+	return View{Len: q.store.n, Workers: q.workers, Oldest: oldest.Enqueued, BusySince: q.busySince}
 }
 
-// pick returns the unit that the order wants next and its place. For the two ends
-// the place is not searched for: chunk is then oldestPlace or newestPlace.
-func (q *Queue) pick(now work.Instant) (u work.Unit, chunk, slot int) {
+// pick returns the place of the unit that the order wants next. The caller removes it.
+func (q *Queue) pick(now work.Instant) place {
 	if q.keyed == nil {
 		if q.order.Next(q.view(), now) == Newest {
-			return *q.store.newest(), newestPlace, 0
+			return q.store.newest()
 		}
-		return *q.store.oldest(), oldestPlace, 0
+		return q.store.oldest()
 	}
 	for {
 		e := *q.heap.at(0)
-		chunk, slot, ok := q.store.find(e.id)
 		q.heap.pop()
-		if !ok {
-			continue
-		}
-		if u := q.store.dir[chunk].units[slot]; q.keyed.Key(u) == e.key {
-			return u, chunk, slot
+		if p, ok := q.store.find(e.id); ok && q.keyed.Key(*q.store.at(p)) == e.key {
+			return p
 		}
 	}
 }
 
-const (
-	oldestPlace = -1
-	newestPlace = -2
-)
-
-func (q *Queue) remove(chunk, slot int) {
-	switch chunk {
-	case oldestPlace:
-		q.store.removeOldest()
-	case newestPlace:
-		q.store.removeNewest()
-	default:
-		q.store.remove(chunk, slot)
+func (q *Queue) remove(p place) {
+	q.store.remove(p)
+	if q.keyed != nil {
 		q.purge()
 	}
 }
 
 func (q *Queue) dropOldest(r work.Reason, dropped Dropped) {
-	u := *q.store.oldest()
-	q.store.removeOldest()
-	if q.keyed != nil {
-		q.purge()
-	}
+	p := q.store.oldest()
+	u := *q.store.at(p)
+	q.remove(p)
 	dropped(u, r)
 }
 
@@ -249,29 +245,29 @@ func (q *Queue) rebuild() {
 
 // Remove takes the unit with the given ID off the queue, unless it is not there.
 func (q *Queue) Remove(id uint64) (work.Unit, bool) {
-	chunk, slot, ok := q.store.find(id)
+	p, ok := q.store.find(id)
 	if !ok {
 		return work.Unit{}, false
 	}
-	u := q.store.dir[chunk].units[slot]
-	q.remove(chunk, slot)
+	u := *q.store.at(p)
+	q.remove(p)
 	return u, true
 }
 
 // Extend moves the deadline of a queued unit to d, unless it is later already. It
 // reports whether the unit is queued.
 func (q *Queue) Extend(id uint64, d work.Instant) bool {
-	chunk, slot, ok := q.store.find(id)
+	p, ok := q.store.find(id)
 	if !ok {
 		return false
 	}
-	u := &q.store.dir[chunk].units[slot]
+	u := q.store.at(p)
 	if d <= u.Deadline {
 		return true
 	}
-	before := *u
 	u.Deadline = d
-	if q.keyed != nil && q.keyed.Key(before) != q.keyed.Key(*u) {
+	if q.keyed != nil {
+		// The entry with the old key is passed over when its turn comes.
 		q.heap.push(entry{q.keyed.Key(*u), id})
 		q.purge()
 	}
