@@ -32,7 +32,7 @@ func NewPolicy(s Spec, patience, requestDeadline time.Duration, gates []GateSpec
 	}
 	g, err := NewGates(gates)
 	if err != nil {
-		return nil, fmt.Errorf("gates: %w", err)
+		return nil, err
 	}
 	p := &Policy{spec: s, attempts: uint16(max(1, s.Attempts)), causes: s.causes(), patience: patience, requestDeadline: requestDeadline, gates: g}
 	return p, nil

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"fmt"
 	"slices"
 
 	"shedload/internal/draw"
@@ -68,15 +69,16 @@ type Gates []Gate
 
 // NewGates builds the gates of specs, in the order in which they are asked.
 func NewGates(specs []GateSpec) (Gates, error) {
+	for i, s := range specs {
+		if err := s.Validate(); err != nil {
+			return nil, fmt.Errorf("gates[%d].%w", i, err)
+		}
+	}
 	ordered := slices.Clone(specs)
 	slices.SortStableFunc(ordered, func(a, b GateSpec) int { return a.Kind.rank() - b.Kind.rank() })
 	gates := make(Gates, len(ordered))
 	for i, s := range ordered {
-		g, err := s.New()
-		if err != nil {
-			return nil, err
-		}
-		gates[i] = g
+		gates[i] = s.build()
 	}
 	return gates, nil
 }

@@ -2,112 +2,12 @@ package population
 
 import (
 	"fmt"
-	"time"
 
 	"shedload/internal/draw"
 	"shedload/internal/ledger"
 	"shedload/internal/retry"
-	"shedload/internal/service"
 	"shedload/internal/work"
 )
-
-// Spec is the behaviour of a group.
-type Spec struct {
-	Name string
-	// Patience is how long one attempt is waited for; above 0.
-	Patience time.Duration
-	// RequestDeadline is shared by all attempts of a request; 0 means none.
-	RequestDeadline time.Duration
-	Retry           retry.Spec
-	Gates           []retry.GateSpec
-	// Users closes the loop: so many users, with one request each at a time. 0
-	// leaves it open.
-	Users int
-	// Think is the pause between the end of a user's request and its next one, and
-	// before its first.
-	Think service.Spec
-}
-
-// MaxUsers bounds the users of a closed loop.
-const MaxUsers = 10_000_000
-
-// Validate says what is wrong with s, by the names of a scenario file.
-func (s Spec) Validate() error {
-	_, err := s.policy()
-	return err
-}
-
-func (s Spec) policy() (*retry.Policy, error) {
-	switch {
-	case s.Users < 0 || s.Users > MaxUsers:
-		return nil, fmt.Errorf("users: %d is outside 0 to %d", s.Users, MaxUsers)
-	case s.Users > 0 && s.Think.IsZero():
-		return nil, fmt.Errorf("think_time: users that do not pause ask again at the very instant of a refusal, for ever: allowed is a time above 0s")
-	case s.Users == 0 && !s.Think.IsZero():
-		return nil, fmt.Errorf("think_time: only users think: allowed with users")
-	}
-	if err := s.Think.Validate(); err != nil {
-		return nil, fmt.Errorf("think_time: %w", err)
-	}
-	return retry.NewPolicy(s.Retry, s.Patience, s.RequestDeadline, s.Gates)
-}
-
-// Identity tells a group which of a scenario's groups it is.
-type Identity struct {
-	// Client is the index of the group.
-	Client uint16
-	Seed   draw.Seed
-	// ClassOf returns the class of a request of a closed loop; nil means class 0.
-	ClassOf func(request uint64) uint8
-}
-
-// RequestID returns the number of a client's n-th request: the client in the upper
-// 16 bits, n in the lower 48.
-func RequestID(client uint16, n uint64) uint64 { return uint64(client)<<48 | n&(1<<48-1) }
-
-// Attempt is one try that a driver has to send: 48 bytes without pointers.
-type Attempt struct {
-	// Intended is when it is meant to leave, Deadline the last instant at which
-	// its answer is on time.
-	Intended, Deadline work.Instant
-	Request            uint64
-	// Call is the handle of the request's place in the group.
-	Call uint32
-	// Attempt counts the attempts of the request from 1. A resume has the number of
-	// the attempt that it joins.
-	Attempt uint16
-	Client  uint16
-	Class   uint8
-	// Resume: join the request's pending operation instead of starting one.
-	Resume bool
-}
-
-// TimerKind is what a timer is for. Events of one instant are ordered by it:
-// time-outs, then retries, then new requests.
-type TimerKind uint8
-
-// The kinds of timers.
-const (
-	PatienceOver TimerKind = iota + 1
-	RetryDue
-	ThoughtOver
-)
-
-// Timer is a wake-up call that a group asked for. A driver hands it back as it is.
-type Timer struct {
-	Call, Gen uint32
-	Kind      TimerKind
-}
-
-// Host is the driver. Both methods take note and return; they may call back into
-// the group, which is in a consistent state when it calls them.
-type Host interface {
-	// Send has an attempt leave at a.Intended, which is now or was a moment ago.
-	Send(a Attempt)
-	// Wake has Group.Woke called with t at the instant at. Answers of the same
-	// instant come first. A timer that was overtaken does no harm.
-	Wake(at work.Instant, t Timer)
-}
 
 // Group is a client group at work. Not safe for concurrent use.
 type Group struct {
@@ -117,6 +17,9 @@ type Group struct {
 	host   Host
 	record func(ledger.Event)
 	slots  slab
+	// round is how far apart a user's requests are numbered: at least the number of
+	// users, and a whole number of parts, so that a user stays in its part.
+	round  uint64
 	closed bool
 }
 
@@ -126,7 +29,13 @@ func New(s Spec, id Identity, h Host, record func(ledger.Event)) (*Group, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Group{spec: s, id: id, policy: p, host: h, record: record, slots: newSlab()}, nil
+	id.Parts = max(1, id.Parts)
+	if id.Part >= id.Parts {
+		return nil, fmt.Errorf("part %d of %d: allowed are 0 to %d", id.Part, id.Parts, id.Parts-1)
+	}
+	parts := uint64(id.Parts)
+	round := (uint64(s.Users) + parts - 1) / parts * parts
+	return &Group{spec: s, id: id, policy: p, host: h, record: record, slots: newSlab(), round: round}, nil
 }
 
 // Gauges returns what the group's gates have to show at now.
@@ -138,7 +47,7 @@ func (g *Group) Len() int { return g.slots.used }
 // Start begins a closed loop: each user thinks, then makes a first request. It does
 // nothing for an open loop.
 func (g *Group) Start(now work.Instant) {
-	for user := range g.spec.Users {
+	for user := int(g.id.Part); user < g.spec.Users; user += int(g.id.Parts) {
 		g.think(now, RequestID(g.id.Client, uint64(user)))
 	}
 }
@@ -256,7 +165,7 @@ func (g *Group) step(i uint32, s *slot, now work.Instant, in retry.Input) {
 		g.ended(s, now, endOf(c.Why, s.call.Tries()))
 		g.slots.free(i, s)
 		if g.spec.Users > 0 {
-			g.think(now, request+uint64(g.spec.Users))
+			g.think(now, request+g.round)
 		}
 	}
 }
@@ -284,10 +193,6 @@ func endOf(why retry.Why, tries int) ledger.End {
 	default:
 		return ledger.EndGaveUpAttempts
 	}
-}
-
-func (a Attempt) unit() work.Unit {
-	return work.Unit{Request: a.Request, Deadline: a.Deadline, Attempt: a.Attempt, Class: a.Class}
 }
 
 func (g *Group) answered(s *slot, now work.Instant, r work.Result) {
