@@ -72,7 +72,11 @@ func (r Recovery) undecided() string {
 	if r.Goodput.Why == WhyWorkedOff && a.QueueFallPerS > 0 && a.GoodputPerS < a.RequestsPerS {
 		return text + fmt.Sprintf("%s dead items left, falling %s: undecided", thousands(a.Queue), rate(a.QueueFallPerS))
 	}
-	return text + r.against() + ": undecided"
+	text += r.against()
+	if r.UsersVerdict != Steady && r.UsersVerdict != Recovered {
+		text += ", users not back"
+	}
+	return text + ": undecided"
 }
 
 func (r Recovery) down(clientOnly bool) string {

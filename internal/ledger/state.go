@@ -13,8 +13,7 @@ const StateRows = 10
 
 // LiveState is what State goes by.
 type LiveState struct {
-	// Baseline is the goodput per second of a healthy service, if it is known:
-	// new requests count as asked for up to 110 % of it. 0 = not known.
+	// Baseline is the goodput per second of the healthy service; 0 = not known.
 	Baseline float64
 	// ServerOnly takes the server's view: first attempts for requests, and server
 	// goodput for the client's.
@@ -23,7 +22,7 @@ type LiveState struct {
 
 // State names what a service is in, from up to StateRows whole rows, the newest.
 // It knows of no trigger and of no end, so unlike a verdict it can only say how
-// things look. The level is goodput by what is asked for.
+// things look. The level is goodput divided by new requests.
 //
 //   - recovering: it works off a backlog or has just come back. Either goodput is
 //     more than 5 % above new requests while retries add to the offered load; or
@@ -32,8 +31,8 @@ type LiveState struct {
 //     offered load and the queue gets shorter.
 //   - healthy: the level is at least 80 %, or nothing is asked for.
 //   - collapsed: it is below, and goodput less than half of what the service
-//     could do for those who ask: the smaller of what is asked for and its
-//     capacity, which is the baseline, else the throughput, else unlimited.
+//     could do for those who ask: the smaller of new requests and its capacity,
+//     which is the baseline, else the throughput, else unlimited.
 //   - overloaded: it is below, but what it does is wanted.
 func State(rows Rows, c LiveState) string {
 	if len(rows) > StateRows {
@@ -51,7 +50,7 @@ func State(rows Rows, c LiveState) string {
 		return Healthy
 	}
 	drains := all.finished > gainOver*all.offered && rows[len(rows)-1].Queue < rows[0].Queue
-	capacity := all.asked
+	capacity := all.requests
 	switch {
 	case c.Baseline > 0:
 		capacity = c.Baseline * float64(len(rows))
@@ -61,14 +60,14 @@ func State(rows Rows, c LiveState) string {
 	switch {
 	case newer.up(backAt) || drains:
 		return Recovering
-	case all.good < halfLevel*min(all.asked, capacity):
+	case all.good < halfLevel*min(all.requests, capacity):
 		return Down
 	}
 	return Overloaded
 }
 
 // measure is what some rows add up to.
-type measure struct{ requests, asked, good, offered, finished float64 }
+type measure struct{ requests, good, offered, finished float64 }
 
 func (c LiveState) measure(rows Rows) measure {
 	var m measure
@@ -83,14 +82,10 @@ func (c LiveState) measure(rows Rows) measure {
 		m.offered += float64(r.Offered)
 		m.finished += float64(r.Throughput)
 	}
-	m.asked = m.requests
-	if c.Baseline > 0 {
-		m.asked = min(m.asked, (1+noiseRoom)*c.Baseline*float64(len(rows)))
-	}
 	return m
 }
 
-func (m measure) up(level float64) bool { return m.good >= level*m.asked }
+func (m measure) up(level float64) bool { return m.good >= level*m.requests }
 
 // State returns the state of the service in the StateRows whole seconds before
 // second now (see the function State).
