@@ -25,7 +25,7 @@ func (c *Classes) UnmarshalText(b []byte) error {
 		}
 		class := work.Class{Name: fields[0]}
 		if !label(class.Name) || seen[class.Name] {
-			return fmt.Errorf("class %q: names are unique, of lower-case letters, digits and -, at most 32", class.Name)
+			return fmt.Errorf("class %q: names are unique, of lower-case letters, digits and .+-_", class.Name)
 		}
 		if err := class.Criticality.UnmarshalText([]byte(fields[1])); err != nil {
 			return fmt.Errorf("class %q: %w", class.Name, err)

@@ -20,12 +20,13 @@ type APIServer struct {
 	SilentDrops     bool             `env:"SILENT_DROPS" envDefault:"false" help:"do not tell the waiting client that its unit was dropped"`
 	CodelTarget     time.Duration    `env:"CODEL_TARGET" envDefault:"5ms" min:"1us" max:"1h" help:"acceptable standing delay of codel and controlled-delay"`
 	CodelInterval   time.Duration    `env:"CODEL_INTERVAL" envDefault:"100ms" min:"1us" max:"1h" help:"how long the delay may stand above the target"`
-	EvictLimit      int              `env:"EVICT_LIMIT" envDefault:"0" min:"0" max:"50000000" help:"units that +evict keeps on the queue; 0 is the discipline's own limit"`
 	Door            admit.Spec       `env:"DOOR" envDefault:"open" help:"who is let in to the queue"`
 	Classes         Classes          `env:"CLASSES" help:"kinds of requests: NAME:CRITICALITY[:COMPARTMENT],..."`
 	HardLimit       int              `env:"QUEUE_HARD_LIMIT" envDefault:"1000000" min:"1" max:"50000000" help:"units queued at most, whatever the door allows: the memory guard"`
 	RetryAfter      time.Duration    `env:"RETRY_AFTER" envDefault:"0s" min:"0s" max:"1h" help:"how long a refused client is asked to stay away; whole seconds on the wire"`
 	DoNotRetry      bool             `env:"DO_NOT_RETRY" envDefault:"false" help:"ask refused clients not to try again"`
+
+	Patience time.Duration `env:"PATIENCE" envDefault:"1s" min:"1ms" max:"1h" help:"how long clients usually wait; a boundary of the histograms"`
 
 	CancelAbandoned bool          `env:"CANCEL_ABANDONED" envDefault:"false" help:"take a unit off the queue when its client leaves"`
 	LeaseTimeout    time.Duration `env:"LEASE_TIMEOUT" envDefault:"10s" min:"10ms" max:"1h" help:"a unit not reported by then is lost"`

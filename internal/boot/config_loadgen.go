@@ -1,5 +1,7 @@
 package boot
 
+import "strings"
+
 // Loadgen is the configuration of the load generator. Flags of the command line
 // come before it.
 type Loadgen struct {
@@ -11,7 +13,7 @@ type Loadgen struct {
 	AdminToken      string  `env:"ADMIN_TOKEN" secret:"true" help:"bearer token for changes through admin and control listeners"`
 	AdminOpen       bool    `env:"ADMIN_OPEN" envDefault:"false" help:"allow changes of the load from other machines without a token"`
 	Scenario        string  `env:"SCENARIO" envDefault:"shed-your-load" help:"scenario, or scenario/variant, whose clients serve plays"`
-	Run             string  `env:"RUN" envDefault:"live" allowed:"lower-case letters, digits and -, at most 32" help:"value of the run label, for lanes side by side"`
+	Run             string  `env:"RUN" envDefault:"live" allowed:"lower-case letters, digits and .+-_" help:"value of the run label, for lanes side by side"`
 
 	Common
 }
@@ -19,16 +21,19 @@ type Loadgen struct {
 // Validate checks what the types do not.
 func (c *Loadgen) Validate() error {
 	if !label(c.Run) {
-		return Wrong("RUN", c.Run, "allowed: lower-case letters, digits and -, at most 32")
+		return Wrong("RUN", c.Run, "allowed: lower-case letters, digits and .+-_")
 	}
 	return nil
 }
 
+// label reports whether s is a name as scenarios have them: usable as a label,
+// in file names and in the text forms of lists.
 func label(s string) bool {
-	for _, r := range s {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
+	const first, rest = "abcdefghijklmnopqrstuvwxyz0123456789", ".+-_"
+	for i, r := range s {
+		if !strings.ContainsRune(first, r) && (i == 0 || !strings.ContainsRune(rest, r)) {
 			return false
 		}
 	}
-	return s != "" && len(s) <= 32
+	return s != "" && len(s) <= 64
 }
