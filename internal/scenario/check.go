@@ -2,10 +2,11 @@ package scenario
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
-	"shedload/internal/arrival"
+	"shedload/internal/ledger"
 	"shedload/internal/work"
 )
 
@@ -27,6 +28,27 @@ type checker struct {
 
 // bad adds a problem at a path of keys and indices.
 func (c *checker) bad(path []any, format string, args ...any) {
+	c.add(c.root.find(path...).at, pathText(path), format, args...)
+}
+
+// blame adds what a type's own check says about the value at a path. Its words name
+// keys of the file, so the place is the innermost key that they lead to.
+func (c *checker) blame(path []any, err error) {
+	if err == nil {
+		return
+	}
+	n := c.root.find(path...)
+	for _, word := range keyWords.FindAllString(err.Error(), -1) {
+		if next := n.get(word); next != nil {
+			n = next
+		}
+	}
+	c.add(n.at, pathText(path), "%s", err)
+}
+
+var keyWords = regexp.MustCompile(`[a-z][a-z_]*`)
+
+func pathText(path []any) string {
 	text := ""
 	for _, step := range path {
 		if i, ok := step.(int); ok {
@@ -35,7 +57,7 @@ func (c *checker) bad(path []any, format string, args ...any) {
 			text = join(text, step.(string))
 		}
 	}
-	c.add(c.root.find(path...).at, text, format, args...)
+	return text
 }
 
 // at builds a path.
@@ -128,9 +150,7 @@ func (c *checker) server() {
 	if s.DropMargin != nil && !s.Discipline.HasDeadline() {
 		c.bad(at("server", "drop_margin"), "has no effect: the discipline %s has no deadline shed (such as deadline, or lifo+deadline)", s.Discipline)
 	}
-	if err := s.Door.Validate(c.workClasses()); err != nil {
-		c.bad(at("server", "door"), "%s", err)
-	}
+	c.blame(at("server", "door"), s.Door.Validate(c.workClasses()))
 	for _, d := range []struct {
 		key   string
 		value time.Duration
@@ -165,7 +185,7 @@ func (c *checker) faults() {
 	}
 	for i, f := range c.e.Faults {
 		if err := f.Validate(c.classNames()); err != nil {
-			c.bad(at("faults", i), "%s", err)
+			c.blame(at("faults", i), err)
 		} else if f.At >= c.e.Horizon {
 			c.bad(at("faults", i, "at"), "is %s: the run is over at %s", f.At, c.e.Horizon)
 		}
@@ -179,9 +199,7 @@ func (c *checker) phases() {
 	}
 	for i, p := range c.e.Phases {
 		path := at("phases", i)
-		if err := p.Validate(); err != nil {
-			c.bad(path, "%s", err)
-		}
+		c.blame(path, p.Validate())
 		if p.At >= c.e.Horizon {
 			c.bad(append(path, "at"), "is %s: the run is over at %s", p.At, c.e.Horizon)
 		}
@@ -199,73 +217,25 @@ func (c *checker) rest() {
 	if e.InService == Shed {
 		c.bad(at("end", "in_service"), "is shed: allowed are leave, finish")
 	}
+	var all []ledger.WindowSpec
+	seen := map[string]bool{}
 	for i, w := range c.e.Windows {
 		if w.From < 0 || w.To <= w.From || w.Every < 0 {
 			c.bad(at("windows", i), "goes from %s to %s: allowed is from 0s, to more than from", w.From, w.To)
 		}
-	}
-	if c.e.Model.Step < 0 || c.e.Model.LatencyUnit < 0 {
-		c.bad(at("model"), "has a negative time")
-	}
-}
-
-// arrivals of one client and the retry behaviour that goes with them.
-func (c *checker) clients() {
-	if n := len(c.e.Clients); n == 0 || n > maxClients {
-		c.bad(at("clients"), "are %d: allowed is 1 to %d", n, maxClients)
-		return
-	}
-	seen := map[string]bool{}
-	for i, k := range c.e.Clients {
-		path := at("clients", i)
-		if !validName(k.Name) || seen[k.Name] {
-			c.bad(append(path, "name"), "%q: each client has a name of its own, of lower-case letters, digits and .+-_", k.Name)
+		if !validName(w.Name) || seen[w.Name] {
+			c.bad(at("windows", i, "name"), "%q: each window has a name of its own, of lower-case letters, digits and .+-_", w.Name)
 		}
-		seen[k.Name] = true
-		c.load(path, k)
-		c.patience(path, k)
+		seen[w.Name] = true
+		all = append(all, w.specs()...)
 	}
-}
-
-func (c *checker) load(path []any, k Client) {
-	switch {
-	case k.Users < 0:
-		c.bad(append(path, "users"), "is %d: allowed is 1 and more", k.Users)
-	case k.Users > 0 && (k.Arrivals.Kind != 0 || k.Arrivals.Rate != 0 || k.Trace != ""):
-		c.bad(append(path, "users"), "makes a closed loop: arrivals, rate and trace do not go with it")
-	case k.Users > 0:
-	case k.Arrivals.Kind == arrival.Trace && k.Trace == "":
-		c.bad(path, "has arrivals: trace and needs trace, the file of the arrivals")
-	case k.Arrivals.Kind != arrival.Trace && k.Trace != "":
-		c.bad(append(path, "trace"), "is given, but arrivals are %s: it goes with arrivals: trace", k.Arrivals.Kind)
-	case k.Arrivals.Rate == 0 && (k.Arrivals.Kind == arrival.Even || k.Arrivals.Kind == arrival.Poisson):
-		c.bad(append(path, "rate"), "is 0: allowed is more than 0, up to %v a second", float64(arrival.MaxRate))
-	default:
-		if err := k.Arrivals.Validate(); err != nil {
-			c.bad(path, "%s", err)
-		} else if k.Arrivals.From >= c.e.Horizon {
-			c.bad(append(path, "from"), "is %s: the run is over at %s", k.Arrivals.From, c.e.Horizon)
-		}
+	if len(all) > ledger.MaxWindows {
+		c.bad(at("windows"), "are more than %d", ledger.MaxWindows)
 	}
-}
-
-func (c *checker) patience(path []any, k Client) {
-	switch {
-	case k.Patience <= 0 || k.Patience > time.Hour:
-		c.bad(append(path, "patience"), "is %s: allowed is more than 0s, up to 1h", k.Patience)
-	case k.RequestDeadline < 0:
-		c.bad(append(path, "request_deadline"), "is %s: allowed is 0s (none) and more", k.RequestDeadline)
-	case k.Processes < 1 || k.Processes > maxClients:
-		c.bad(append(path, "processes"), "is %d: allowed is 1 to %d", k.Processes, maxClients)
+	if err := (ledger.Config{Resolution: c.e.Model.LatencyUnit}).Validate(); err != nil {
+		c.bad(at("model", "latency_unit"), "%s", err)
 	}
-	for j, g := range k.Gates {
-		if err := g.Validate(); err != nil {
-			c.bad(append(path, "gates", j), "%s", err)
-		}
-	}
-	if err := k.Retry.Validate(); err != nil {
-		c.bad(append(path, "retry"), "%s", err)
-	} else if err := k.population().Validate(); err != nil {
-		c.bad(path, "%s", err)
+	if c.e.Model.Step < 0 || c.e.Model.Step > c.e.Horizon {
+		c.bad(at("model", "step"), "is %s: allowed is 0s (event by event) up to the horizon", c.e.Model.Step)
 	}
 }

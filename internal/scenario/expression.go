@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,8 +55,40 @@ func (e Expression) compile(env types.Map, opts ...expr.Option) (*vm.Program, er
 	message, _, _ = strings.Cut(message, "\n")
 	if name, ok := strings.CutPrefix(message, "unknown name "); ok {
 		message = Unknown("name", name, slices.Sorted(maps.Keys(env)))
+	} else if name, ok := strings.CutPrefix(message, "unknown field "); ok && fe != nil {
+		if known := members(env, before(e.Text, fe.Column)); len(known) > 0 {
+			message = Unknown("name", name, known)
+		}
 	}
 	return nil, Problems{{at, "", fmt.Sprintf("%s, in %q", message, e.Text)}}
+}
+
+// before returns the chain of members that ends in front of a column.
+func before(text string, column int) []string {
+	chain := chains.FindString(text[:min(column, len(text))])
+	var out []string
+	for _, m := range steps.FindAllStringSubmatch(chain, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
+
+var (
+	chains = regexp.MustCompile(`[A-Za-z_](\w|\.|\[['"][^'"]*['"]\])*\[?$`)
+	steps  = regexp.MustCompile(`([A-Za-z_]\w*)|\[['"]([^'"]*)['"]\]`)
+)
+
+// members lists the names inside the object that a chain leads to; none if it
+// leads elsewhere, such as into a list.
+func members(env types.Map, chain []string) []string {
+	for _, name := range chain {
+		inner, ok := env[name].(types.Map)
+		if !ok {
+			return nil
+		}
+		env = inner
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(env)), func(name string) bool { return name == types.Extra })
 }
 
 // fixed1 and fixed2 write a number with one or two decimals, as the published tables do.

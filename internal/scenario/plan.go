@@ -183,6 +183,18 @@ func (p Plan) Service() service.Config {
 	}
 }
 
+// Ledger returns the configuration of the run's ledger. A plan that does not leave
+// its work at the end has no horizon there: the driver closes the books.
+func (p Plan) Ledger() ledger.Config {
+	c := ledger.Config{
+		Classes: p.ClassNames(), Horizon: work.Instant(p.Horizon), Windows: p.Windows, Resolution: p.Model.LatencyUnit,
+	}
+	if p.End.Queued != Leave || p.End.InService != Leave {
+		c.Horizon = 0
+	}
+	return c
+}
+
 // Station returns the configuration of the plan's server.
 func (p Plan) Station() station.Config {
 	s := p.Server

@@ -76,7 +76,12 @@ func (ps *problems) err() error {
 	slices.SortStableFunc(ps.list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return slices.Compact(ps.list)
+	seen := map[Problem]bool{}
+	return slices.DeleteFunc(ps.list, func(p Problem) bool {
+		again := seen[p]
+		seen[p] = true
+		return again
+	})
 }
 
 // join adds what err says to ps: problems one by one, anything else as one at a place.

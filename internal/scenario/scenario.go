@@ -92,20 +92,25 @@ func Load(name string, open func(string) ([]byte, error)) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.read(root); err != nil {
-		return nil, err
+	var ps problems
+	if ps.join(Position{}, "", s.read(root)); s.base == nil {
+		return nil, ps.err()
 	}
 	plans, err := s.Plans([]string{"*"})
-	if err != nil {
+	if ps.join(Position{}, "", err); len(ps.list) > 0 {
+		return nil, ps.err()
+	}
+	if err := s.compile(plans); err != nil {
 		return nil, err
 	}
-	return s, s.compile(plans)
+	return s, nil
 }
 
 // read decodes what is around the experiment and keeps the rest for the variants.
+// Without a base afterwards, there is nothing to go on with.
 func (s *Scenario) read(root *node) error {
 	var ps problems
-	s.base, s.variants = root.without(metaKeys...), root.get("variants")
+	s.variants = root.get("variants")
 	if s.variants == nil {
 		s.variants = &node{at: root.at, kind: mapKind, keys: []entry{{Base, root.at, &node{at: root.at, kind: mapKind}}}}
 	}
@@ -113,6 +118,7 @@ func (s *Scenario) read(root *node) error {
 		ps.add(s.variants.at, "variants", "is %s: allowed is a map of names to changes", s.variants)
 		return ps.err()
 	}
+	s.base = root.without(metaKeys...)
 	for i, e := range s.variants.keys {
 		switch {
 		case !validName(e.name) || e.name == "all":
