@@ -81,8 +81,7 @@ func (s *unitSource) next() *work.Unit {
 
 var benchClasses = []work.Class{{Criticality: 0}, {Criticality: 1}, {Criticality: 2}, {Criticality: 3}}
 
-func discipline(t testing.TB, text string) Discipline {
-	t.Helper()
+func discipline(t interface{ Fatal(...any) }, text string) Discipline {
 	d, err := ParseDiscipline(text)
 	if err != nil {
 		t.Fatal(err)

@@ -55,9 +55,12 @@ func (s *store) push(u *work.Unit) {
 		s.insert(*u)
 		return
 	}
-	if last < 0 || s.dir[last].hi == chunkUnits {
+	switch {
+	case last < 0 || s.dir[last].hi == chunkUnits && s.dir[last].n >= sparse:
 		s.appendChunk(listing{s.newChunk(), u.ID})
 		last++
+	case s.dir[last].hi == chunkUnits:
+		s.dir[last].compact() // thinned out while it was filled
 	}
 	s.dir[last].append(u)
 	s.n++
