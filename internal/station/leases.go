@@ -72,6 +72,15 @@ func (t *leaseTable) late(id uint64) (work.Unit, bool) {
 	return u, ok
 }
 
+func (t *leaseTable) extend(id uint64, deadline work.Instant) bool {
+	l, ok := t.held[id]
+	if ok {
+		l.unit.Deadline = max(l.unit.Deadline, deadline)
+		t.held[id] = l
+	}
+	return ok
+}
+
 // next is when the first lease runs out.
 func (t *leaseTable) next() work.Instant {
 	for t.first < len(t.dues) {

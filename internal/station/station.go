@@ -195,8 +195,9 @@ func (s *Station) Lose(id uint64, now work.Instant) {
 // waits at the door; one in service goes on. False means that nothing was freed.
 func (s *Station) Leave(id uint64, now work.Instant) bool {
 	s.now = now
-	u, ok := s.waiting.remove(id)
-	if ok {
+	u, atDoor := s.waiting.remove(id)
+	ok := atDoor
+	if atDoor {
 		s.load.Door--
 	} else if u, ok = s.queue.Remove(id); ok {
 		s.load.Queued = s.queue.Len()
@@ -204,15 +205,17 @@ func (s *Station) Leave(id uint64, now work.Instant) bool {
 	} else {
 		return false
 	}
-	s.record(ledger.Event{At: now, Kind: ledger.Canceled, Unit: u})
+	s.record(ledger.Event{At: now, Kind: ledger.Canceled, Unit: u, Door: atDoor})
 	s.host.Ended(u, work.Result{})
 	s.askWaiting()
 	return true
 }
 
-// Extend gives a queued unit a later deadline, as when a retry resumes it. False
-// means that the unit is not in the queue.
-func (s *Station) Extend(id uint64, deadline work.Instant) bool { return s.queue.Extend(id, deadline) }
+// Extend gives a unit that is queued or in service a later deadline, as when a
+// retry resumes it. False means that it is neither.
+func (s *Station) Extend(id uint64, deadline work.Instant) bool {
+	return s.queue.Extend(id, deadline) || s.leases.extend(id, deadline)
+}
 
 // Tick ends what ran out: waits at the door and leases. Call it at NextTick; a
 // call too early does nothing.
