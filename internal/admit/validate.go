@@ -76,8 +76,10 @@ func (s Spec) validateBounds() error {
 		return fmt.Errorf("floor %d or ceiling %d is not in 1 to %d", s.Floor, s.Ceiling, MaxLimit)
 	case s.Ceiling != 0 && s.Floor > s.Ceiling:
 		return fmt.Errorf("floor %d is above the ceiling %d", s.Floor, s.Ceiling)
-	case s.Limit != 0 && (s.Limit < s.Floor || s.Ceiling != 0 && s.Limit > s.Ceiling):
-		return fmt.Errorf("limit %d is outside floor %d to ceiling %d", s.Limit, s.Floor, s.Ceiling)
+	case s.Limit != 0 && s.Limit < s.Floor:
+		return fmt.Errorf("limit %d is below the floor %d", s.Limit, s.Floor)
+	case s.Ceiling != 0 && s.Limit > s.Ceiling:
+		return fmt.Errorf("limit %d is above the ceiling %d", s.Limit, s.Ceiling)
 	}
 	return nil
 }
