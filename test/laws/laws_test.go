@@ -27,7 +27,7 @@ var core = map[string][]string{
 }
 
 // drivers put the core on a wall clock or in virtual time. None knows another.
-var drivers = []string{"sim", "fluid", "api", "worker", "client"}
+var drivers = []string{"sim", "api", "worker", "client"}
 
 // impure are the parts of the standard library that read the world or start something.
 var impure = []string{
