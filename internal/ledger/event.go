@@ -33,7 +33,7 @@ const (
 	Missed                    // an attempt never left; At = its intended instant
 	Resumed                   // a retry joined its request's pending operation
 	Answered                  // an attempt is over for its client; Outcome, Reason; Took = At - intended instant of the attempt
-	Ended                     // a request is over; End, Start, Unit.Attempt = tries; Took = At - Start
+	Ended                     // a request is over; End, Start, Unit.Attempt = tries, resumes included; Took = At - Start
 )
 
 // End is how a request ended.

@@ -14,6 +14,12 @@ import (
 // and N counts to the first second of that window which is itself at 95 %. The
 // verdict is the state at the end, once it has lasted long enough to be believed.
 //
+// Weak spots: a service that stands near a threshold flips between seeds, so
+// repeat them and report the share; under 20 requests a second, a true level of
+// 80 to 95 % can read recovered; slow drains and long cycles may stay undecided;
+// a return in the last few seconds still reads collapsed; an outage after the
+// trigger that is shorter than ten units reads steady, with a hiccup counted.
+//
 // It needs from each row Requests, GoodputClient, FirstOK, Throughput, Offered
 // and Queue. The rows start with second 0; if they start later, the baseline is
 // taken from what there is.

@@ -55,10 +55,10 @@ func New(c Config) *Ledger {
 	return l
 }
 
-// Record counts e. It does not allocate and takes constant time, also for an
-// event a little older than the newest: that is counted in its own row. Events
-// from before the start count in row 0, those from before the oldest row that
-// is kept only in the totals.
+// Record counts e. It does not allocate, and its time depends on the number of
+// windows only. An event a little older than the newest is counted in its own
+// row; one from before the start counts in row 0, one from before the oldest
+// row that is kept only in the totals.
 func (l *Ledger) Record(e Event) {
 	if l.config.Horizon > 0 && e.At >= l.config.Horizon && !l.closing(&e) {
 		return

@@ -33,23 +33,23 @@ type ServerRow struct {
 // ClientRow is one second of the client's view, by the instant of the event;
 // only FirstOK looks back.
 type ClientRow struct {
-	Requests      int64 // new requests
-	Sent          int64
-	Resumed       int64
-	Missed        int64
-	GoodputClient int64 // answers within patience
-	TimedOut      int64
-	ClientErrors  int64
-	Succeeded     int64 // requests that ended so in this second
-	GaveUp        int64
-	Throttled     int64
-	FirstOK       int64 // requests that STARTED in this second and succeeded on their first attempt
+	Requests      int64 `json:"requests"` // new requests
+	Sent          int64 `json:"sent"`
+	Resumed       int64 `json:"resumed"`
+	Missed        int64 `json:"missed"`
+	GoodputClient int64 `json:"goodput_client"` // answers within patience
+	TimedOut      int64 `json:"timed_out"`
+	ClientErrors  int64 `json:"client_errors"`
+	Succeeded     int64 `json:"succeeded"` // requests that ended so in this second
+	GaveUp        int64 `json:"gave_up"`
+	Throttled     int64 `json:"throttled"`
+	FirstOK       int64 `json:"first_ok"` // requests that STARTED in this second and succeeded on their first attempt
 }
 
 // Row is one second of a run.
 type Row struct {
-	T       int   // the second it covers is [T, T+1)
-	Offered int64 // attempts: sent, or, in a ledger without a client's view, arrived
+	T       int   `json:"t_s"`     // the second it covers is [T, T+1)
+	Offered int64 `json:"offered"` // attempts: sent, or, in a ledger without a client's view, arrived
 	ServerRow
 	ClientRow
 }

@@ -51,7 +51,7 @@ type Summary struct {
 	ThroughputPS  float64                 `json:"throughput_per_s"`
 	GoodputPS     float64                 `json:"goodput_per_s"`
 	GoodputClPS   float64                 `json:"goodput_client_per_s"`
-	GoodputShare  float64                 `json:"goodput_share"` // goodput / throughput; 0 when nothing finished
+	GoodputShare  float64                 `json:"goodput_share"` // goodput / throughput; 0 when nothing finished, as without a server's view
 	Amplification float64                 `json:"amplification"` // attempts / requests; 0 without requests
 	WorkS         float64                 `json:"work_s"`
 	WastedWorkS   float64                 `json:"wasted_work_s"`

@@ -76,15 +76,15 @@ func (t *ServerTotals) Finished() int64 { return t.OnTime + t.Late }
 
 // ClientTotals is what the clients saw since the ledger began.
 type ClientTotals struct {
-	Requests  int64
-	Sent      int64 // attempts that left
-	SentFirst int64 // of those, first attempts
-	LateSends int64 // of those, more than MissedAfter behind their intended instant
-	Missed    int64 // attempts that never left
-	Resumed   int64
-	Answered  [work.NumOutcomes]int64 // by outcome
-	Ended     [NumEnds]int64          // requests by end; Unfinished() is the truth about those that have none
-	Tries     int64                   // attempts of the requests that ended
+	Requests  int64                   `json:"requests"`
+	Sent      int64                   `json:"sent"`       // attempts that left
+	SentFirst int64                   `json:"sent_first"` // of those, first attempts
+	LateSends int64                   `json:"late_sends"` // of those, more than MissedAfter behind their intended instant
+	Missed    int64                   `json:"missed"`     // attempts that never left
+	Resumed   int64                   `json:"resumed"`
+	Answered  [work.NumOutcomes]int64 `json:"answered"` // by outcome
+	Ended     [NumEnds]int64          `json:"ended"`    // requests by end; Unfinished() is the truth about those that have none
+	Tries     int64                   `json:"tries"`    // attempts and resumes of the requests that ended
 }
 
 // Unfinished returns the requests that have not ended.
