@@ -1,11 +1,8 @@
 package admit
 
 import (
-	"math"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"shedload/internal/arrival"
 	"shedload/internal/draw"
@@ -257,34 +254,30 @@ func TestGrowsSlowlyShrinksSharply(t *testing.T) {
 	}
 }
 
-// For any answers the limit stays between its bounds and is a number, and no door
-// admits at or beyond it.
-func TestLimitStaysInBounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := Spec{Kind: rapid.SampledFrom([]Kind{AIMD, Gradient2, Vegas}).Draw(t, "kind")}
-		s.Floor = rapid.IntRange(1, 30).Draw(t, "floor")
-		s.Ceiling = s.Floor + rapid.IntRange(0, 50).Draw(t, "room")
-		p, err := s.New(nil)
-		if err != nil {
-			t.Fatal(err)
+// One round of answers, held against a baseline of 50 ms: unhindered ones raise the
+// limit a little, ones ten times as long take most of what is too much at once.
+func TestOneRound(t *testing.T) {
+	for _, c := range []struct {
+		door    string
+		latency time.Duration
+		want    int
+	}{
+		{"gradient2:40", 50 * ms, 41},  // + 0.2·√40
+		{"gradient2:40", 500 * ms, 26}, // × 0.5 + √40
+		{"gradient2:40", 100 * ms, 36}, // × 0.75 + √40
+		{"vegas:40", 50 * ms, 41},      // + log10 40
+		{"vegas:40", 60 * ms, 40},      // 6.7 waiting, between alpha and beta
+		{"vegas:40", 500 * ms, 12},     // 36 waiting, beta is 9.6: − 26.4 − log10 40
+	} {
+		p := door(t, c.door)
+		p.Admit(work.Unit{}, Load{Workers: workers}, 0)
+		p.(Learner).Learn(Sample{Latency: 50 * ms, InFlight: 1}, at(50*ms))
+		p.Admit(work.Unit{}, Load{InService: workers, Workers: workers}, at(60*ms))
+		for range 39 {
+			p.(Learner).Learn(Sample{Latency: c.latency, InFlight: 40}, at(time.Second))
 		}
-		now := work.Instant(0)
-		for range rapid.IntRange(1, 300).Draw(t, "steps") {
-			now += work.Instant(rapid.IntRange(0, int(100*ms)).Draw(t, "gap"))
-			l := Load{InService: rapid.IntRange(0, 100).Draw(t, "in flight"), Workers: rapid.IntRange(0, 40).Draw(t, "workers")}
-			admitted := p.Admit(work.Unit{}, l, now).Admitted()
-			limit := p.(Limiter).Limit(now)
-			if admitted != (l.InService < limit) {
-				t.Fatalf("%d in flight, limit %d: admitted %v", l.InService, limit, admitted)
-			}
-			p.(Learner).Learn(Sample{
-				Latency:  time.Duration(rapid.Int64Range(0, math.MaxInt32).Draw(t, "latency")),
-				InFlight: l.InService + 1,
-				Outcome:  SampleOutcome(rapid.IntRange(0, 2).Draw(t, "outcome")),
-			}, now)
-			if limit := p.(Limiter).Limit(now); limit < s.Floor || limit > s.Ceiling {
-				t.Fatalf("limit %d is outside %d to %d", limit, s.Floor, s.Ceiling)
-			}
+		if got := p.(Limiter).Limit(0); got != c.want {
+			t.Errorf("%s after a round of %s: limit %d, want %d", c.door, c.latency, got, c.want)
 		}
-	})
+	}
 }
