@@ -57,17 +57,21 @@ func TestMemoryReturnsWhenThePrefixExpires(t *testing.T) {
 	}
 }
 
-// Important units come and go at the new end; what stays is one in a hundred.
+// Important units come and go at the new end; of each hundred one stays, the last.
 func TestMemoryFollowsAQueueThinnedOutWhileItFills(t *testing.T) {
 	q := New(Config{Discipline: discipline(t, "priority"), Classes: benchClasses})
 	const kept = 3000
-	for id := range uint64(kept * 100) {
-		u := work.Unit{ID: id + 1, Deadline: work.Never}
-		if id%100 == 0 {
-			u.Class = 3
+	id := uint64(0)
+	for range kept {
+		for k := range 100 {
+			id++
+			u := work.Unit{ID: id, Deadline: work.Never}
+			if k == 99 {
+				u.Class = 3
+			}
+			q.Push(u, 0, nil)
 		}
-		q.Push(u, 0, nil)
-		if id%100 != 0 {
+		for range 99 {
 			q.Take(0, nil)
 		}
 	}
