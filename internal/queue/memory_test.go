@@ -57,21 +57,22 @@ func TestMemoryReturnsWhenThePrefixExpires(t *testing.T) {
 	}
 }
 
-// Important units come and go at the new end; of each hundred one stays, the last.
+// Important units come and go at the new end; of each 128 one stays, the last, so
+// that a chunk is thinned out just when it is full.
 func TestMemoryFollowsAQueueThinnedOutWhileItFills(t *testing.T) {
 	q := New(Config{Discipline: discipline(t, "priority"), Classes: benchClasses})
 	const kept = 3000
 	id := uint64(0)
 	for range kept {
-		for k := range 100 {
+		for k := range 128 {
 			id++
 			u := work.Unit{ID: id, Deadline: work.Never}
-			if k == 99 {
+			if k == 127 {
 				u.Class = 3
 			}
 			q.Push(u, 0, nil)
 		}
-		for range 99 {
+		for range 127 {
 			q.Take(0, nil)
 		}
 	}
