@@ -83,6 +83,17 @@ func TestHeldTravels(t *testing.T) {
 	equal(t, "conservation", client.Summary(Meta{}).Conservation, Conservation{Held: 7})
 }
 
+// TestMergedSumsAreChecked: a server whose sums do not add up is reported, not refused.
+func TestMergedSumsAreChecked(t *testing.T) {
+	s := tell(pollConfig, story()).Snapshot(0)
+	s.Totals[0].OnTime++
+	client := New(Config{Classes: twoClasses, Windows: pollConfig.Windows})
+	if err := client.Merge(s); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "conservation", client.Summary(Meta{}).Conservation, Conservation{Held: -1})
+}
+
 func TestByReasonText(t *testing.T) {
 	b := ByReason{work.QueueFull: 2, work.Doomed: 3}
 	text, err := json.Marshal(b)
