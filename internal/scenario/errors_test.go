@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -98,6 +99,9 @@ func TestHostileFiles(t *testing.T) {
 		"braces":   "name: " + strings.Repeat("{a: ", 50_000),
 		"dashes":   "name:\n  " + strings.Repeat("- ", 50_000),
 		"indent":   strings.Repeat(" ", 100_000) + "x: 1",
+		"keys":     manyKeys("k%d: 1\n"),
+		"variants": small + "  x: {}\n" + manyKeys("k%d:\n"),
+		"expect":   small + "expect_sim:\n  fifo:\n" + strings.Repeat("    - partial\n", 600),
 		"empty":    "",
 		"comment":  "# nothing\n",
 		"scalar":   "just text",
@@ -116,6 +120,14 @@ func TestHostileFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyKeys(format string) string {
+	var b strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 func TestNearestName(t *testing.T) {

@@ -17,6 +17,9 @@ import (
 // allVariants is the key of expectations that compare variants with each other.
 const allVariants = "all"
 
+// maxExpectations bounds the expressions of a file, since each is compiled for each variant.
+const maxExpectations = 500
+
 // expectGroup is one key of expect, expect_sim or expect_live.
 type expectGroup struct {
 	pattern string // a variant, a pattern, or allVariants
@@ -61,8 +64,9 @@ func (f Failure) String() string {
 }
 
 // groups lists the expectations of a document in the order of the file.
-func groups(doc document, root *node) []expectGroup {
+func groups(ps *problems, doc document, root *node) []expectGroup {
 	var out []expectGroup
+	count := 0
 	for _, part := range []struct {
 		key, engine string
 		byVariant   map[string][]Expression
@@ -72,7 +76,12 @@ func groups(doc document, root *node) []expectGroup {
 			continue
 		}
 		for _, e := range n.keys {
-			out = append(out, expectGroup{pattern: e.name, engine: part.engine, at: e.at, list: part.byVariant[e.name]})
+			list := part.byVariant[e.name]
+			if count += len(list); count > maxExpectations {
+				ps.add(e.at, part.key, "are more than %d expectations", maxExpectations)
+				return nil
+			}
+			out = append(out, expectGroup{pattern: e.name, engine: part.engine, at: e.at, list: list})
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 const (
 	maxBytes = 256 << 10
 	maxDepth = 24
+	maxKeys  = 500 // of one map, so also variants
 )
 
 type kind uint8
@@ -225,6 +226,9 @@ func (b *builder) entries(out *node, values []*ast.MappingValueNode, depth int) 
 		}
 		key, ok := keyText(v.Key)
 		switch {
+		case i == maxKeys:
+			b.add(at, "", "too many keys in one map: at most %d are allowed", maxKeys)
+			return
 		case !ok:
 			b.add(at, "", "a key is plain text")
 		case out.index(key) >= 0:

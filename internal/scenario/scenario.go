@@ -114,8 +114,8 @@ func (s *Scenario) read(root *node) error {
 	if s.variants == nil {
 		s.variants = &node{at: root.at, kind: mapKind, keys: []entry{{Base, root.at, &node{at: root.at, kind: mapKind}}}}
 	}
-	if s.variants.kind != mapKind {
-		ps.add(s.variants.at, "variants", "is %s: allowed is a map of names to changes", s.variants)
+	if s.variants.kind != mapKind || len(s.variants.keys) == 0 {
+		ps.add(s.variants.at, "variants", "is %s: allowed is a map of names to changes, at least one", s.variants)
 		return ps.err()
 	}
 	s.base = root.without(metaKeys...)
@@ -144,7 +144,7 @@ func (s *Scenario) read(root *node) error {
 	if _, err := s.Select(s.Default); err != nil {
 		ps.add(root.find("default").at, "default", "%s", err)
 	}
-	s.expect = groups(doc, root)
+	s.expect = groups(&ps, doc, root)
 	return ps.err()
 }
 
@@ -217,8 +217,20 @@ func (s *Scenario) Plans(selection []string, sets ...string) ([]Plan, error) {
 	return plans, ps.err()
 }
 
-// plan resolves one variant.
+// plan resolves one variant. A problem with an override names the variant, which the
+// override itself does not.
 func (s *Scenario) plan(ps *problems, name string, overrides []override) Plan {
+	at := len(ps.list)
+	p := s.resolve(ps, name, overrides)
+	for i := at; i < len(ps.list); i++ {
+		if len(s.Variants) > 1 && ps.list[i].Line == 0 {
+			ps.list[i].Message += ", in variant " + name
+		}
+	}
+	return p
+}
+
+func (s *Scenario) resolve(ps *problems, name string, overrides []override) Plan {
 	at := len(ps.list)
 	root := ps.merge(s.base, s.variants.get(name), "")
 	for _, o := range overrides {

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// maxListed bounds how many names a complaint lists.
+const maxListed = 60
+
 // Unknown words the complaint about a name that does not exist: the nearest one
 // that does, and all of them.
 func Unknown(what, name string, known []string) string {
@@ -15,13 +18,17 @@ func Unknown(what, name string, known []string) string {
 	if near := nearest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Sprintf("unknown %s %q: %sallowed are %s", what, name, hint, strings.Join(known, ", "))
+	more := ""
+	if len(known) > maxListed {
+		known, more = known[:maxListed], fmt.Sprintf(" and %d more", len(known)-maxListed)
+	}
+	return fmt.Sprintf("unknown %s %.64q: %sallowed are %s%s", what, name, hint, strings.Join(known, ", "), more)
 }
 
 // nearest returns the known name that takes the fewest edits to reach, if those
 // are few for its length.
 func nearest(name string, known []string) string {
-	best, at := "", 1+max(1, len(name)/3)
+	best, at := "", min(len(name), 1+max(1, len(name)/3))
 	for _, k := range known {
 		if d := edits(strings.ToLower(name), strings.ToLower(k)); d < at {
 			best, at = k, d
