@@ -49,7 +49,10 @@ const (
 )
 
 func newBreaker(g GateSpec) *breaker {
-	return &breaker{ratio: *g.FailureRatio, minRequests: int64(*g.MinRequests), openFor: *g.OpenFor, probes: *g.Probes, counts: newWindow(*g.Window)}
+	return &breaker{
+		ratio: *g.FailureRatio, minRequests: int64(*g.MinRequests),
+		openFor: *g.OpenFor, probes: *g.Probes, counts: newWindow(*g.Window),
+	}
 }
 
 // Allow lets a try through that is about to be sent, first ones included.

@@ -15,8 +15,7 @@ type bucket struct {
 	costRefusal   Thousandths // of a retry after a refusal
 	perRequest    Thousandths // earned by the first try of a request
 	perSuccess    Thousandths // earned by a success
-	onlyFirst     bool        // perSuccess is for first tries alone
-	refund        bool        // a retry that succeeds brings its cost back
+	refund        bool        // a retry that succeeds brings its cost instead
 	costOfFailure Thousandths // lost by each attempt that fails
 }
 
@@ -26,7 +25,7 @@ func newBucket(g GateSpec) *bucket {
 	case GRPC:
 		b.floor, b.perSuccess, b.costOfFailure = b.capacity/2, *g.Earn, One
 	case AWS:
-		b.cost, b.costRefusal, b.perSuccess, b.onlyFirst, b.refund = 14*One, 5*One, *g.Earn, true, true
+		b.cost, b.costRefusal, b.perSuccess, b.refund = 14*One, 5*One, *g.Earn, true
 	default:
 		b.cost, b.costRefusal, b.perRequest = One, One, *g.Earn
 	}
@@ -64,7 +63,7 @@ func (b *bucket) Observe(_ work.Instant, a Ask, r work.Result) {
 		b.tokens = max(0, b.tokens-b.costOfFailure)
 	case b.refund && !first:
 		b.earn(b.costAfter(a.Cause))
-	case first || !b.onlyFirst:
+	default:
 		b.earn(b.perSuccess)
 	}
 }

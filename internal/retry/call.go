@@ -34,8 +34,10 @@ func NewPolicy(s Spec, patience, requestDeadline time.Duration, gates []GateSpec
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{spec: s, attempts: uint16(max(1, s.Attempts)), causes: s.causes(), patience: patience, requestDeadline: requestDeadline, gates: g}
-	return p, nil
+	return &Policy{
+		spec: s, attempts: uint16(max(1, s.Attempts)), causes: s.causes(),
+		patience: patience, requestDeadline: requestDeadline, gates: g,
+	}, nil
 }
 
 // Call returns the call of a request that comes into being at begin.

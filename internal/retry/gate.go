@@ -90,7 +90,6 @@ func (g Gates) Allow(now work.Instant, a Ask, rnd draw.Rand) bool {
 			g[:i].Observe(now, a, work.Result{})
 			return false
 		}
-		rnd.Uint64() // the next gate throws its own dice
 	}
 	return true
 }

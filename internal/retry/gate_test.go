@@ -254,6 +254,23 @@ func TestWhatIsNotUsedIsGivenBack(t *testing.T) {
 			t.Errorf("gate %d: balance %s, want %s", i, b, want)
 		}
 	}
+	for _, charge := range []Charge{ChargeSend, ChargeSchedule} {
+		g := Gates{gate(t, GateSpec{Kind: Ratio, Charge: &charge, AtLeast: new(2)}), gate(t, never)}
+		if g.Allow(0, again(0, Timeout), draw.Rand{}) {
+			t.Error("an empty bucket lets a retry through")
+		}
+		if b := balance(g[0], 0); b != 2*One {
+			t.Errorf("a ratio charged at %s keeps what was not used: balance %s", charge, b)
+		}
+	}
+	g := Gates{gate(t, early), gate(t, GateSpec{Kind: Ratio, Charge: new(ChargeSchedule), AtLeast: new(2)})}
+	g.Allow(0, scheduled(Timeout), draw.Rand{})
+	g.Observe(0, scheduled(Timeout), work.Result{})
+	for i, want := range []Thousandths{10 * One, 2 * One} {
+		if b := balance(g[i], 0); b != want {
+			t.Errorf("gate %d keeps what was scheduled and never sent: balance %s, want %s", i, b, want)
+		}
+	}
 }
 
 func TestGauges(t *testing.T) {
@@ -310,7 +327,11 @@ func TestBreaker(t *testing.T) {
 	if state(5006) != BreakerClosed || granted(g, 100, at(5006), first(at(5006))) != 100 {
 		t.Error("two probes that succeed close it")
 	}
-	results(5006, 5007, refused, refused, work.Result{Outcome: work.TimedOut}, ok)
+	results(5006, 5007, refused, refused, work.Result{Outcome: work.TimedOut})
+	if state(5007) != BreakerClosed {
+		t.Error("what came before it opened still counts")
+	}
+	results(5006, 5007, ok)
 	granted(g, 1, at(10_007), first(at(10_007)))
 	results(10_007, 10_008, failed)
 	if state(10_008) != BreakerOpen || state(15_008) != BreakerHalfOpen {

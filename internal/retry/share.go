@@ -23,7 +23,10 @@ const (
 )
 
 func newShare(g GateSpec) *share {
-	s := &share{charge: *g.Charge, ratio: *g.Ratio, reserve: value(g.Reserve), atLeast: value(g.AtLeast), minRequests: value(g.MinRequests)}
+	s := &share{
+		charge: *g.Charge, ratio: *g.Ratio,
+		reserve: value(g.Reserve), atLeast: value(g.AtLeast), minRequests: value(g.MinRequests),
+	}
 	if g.Window != nil {
 		s.counts = newWindow(*g.Window)
 	}
