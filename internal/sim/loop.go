@@ -1,6 +1,10 @@
 package sim
 
-import "shedload/internal/work"
+import (
+	"time"
+
+	"shedload/internal/work"
+)
 
 // Phase orders the events of one instant. Another order would change published
 // numbers: an answer at the deadline is on time because completions come before
@@ -29,66 +33,82 @@ type event struct {
 
 func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.order < f.order }
 
+const (
+	bucketWidth = work.Instant(time.Millisecond)
+	buckets     = 1 << 12 // of the wheel: it spans about four seconds
+)
+
 // Loop holds the events to come, ordered by (time, phase, sequence), so that a
-// run is the same every time. It is a 4-ary heap: shallower than a binary one,
-// and the four children share a cache line or two.
+// run is the same every time. Events of the next four seconds lie unordered in
+// buckets of a millisecond; only those of the bucket at hand, and the few that
+// are farther away, are kept in heaps. See Brown, "Calendar queues", 1988.
 type Loop struct {
-	heap     []event
 	sequence uint64
+	cursor   int64 // number of the bucket at hand
+	hand     heap  // its events
+	wheel    [][]event
+	inWheel  int
+	far      heap
+	spare    [][]event // emptied buckets, to be used again
 }
 
-const arity = 4
-
-// at schedules e for the instant t.
+// at schedules e for the instant t, which must not lie before the last event.
 func (l *Loop) at(t work.Instant, p Phase, e event) {
 	l.sequence++
 	e.at, e.order = t, uint64(p)<<56|l.sequence
-	l.heap = append(l.heap, e)
-	h, i := l.heap, len(l.heap)-1
-	for i > 0 {
-		parent := (i - 1) / arity
-		if h[parent].before(&e) {
-			break
-		}
-		h[i] = h[parent]
-		i = parent
+	switch number := int64(t / bucketWidth); {
+	case number <= l.cursor:
+		l.hand.push(e)
+	case number < l.cursor+buckets:
+		l.put(number, e)
+	default:
+		l.far.push(e)
 	}
-	h[i] = e
+}
+
+func (l *Loop) put(number int64, e event) {
+	if l.wheel == nil {
+		l.wheel = make([][]event, buckets)
+	}
+	b := &l.wheel[number%buckets]
+	if *b == nil && len(l.spare) > 0 {
+		*b, l.spare = l.spare[len(l.spare)-1], l.spare[:len(l.spare)-1]
+	}
+	*b = append(*b, e)
+	l.inWheel++
 }
 
 // next takes off the first event; false when there is none before the instant end.
 func (l *Loop) next(end work.Instant) (event, bool) {
-	if len(l.heap) == 0 || l.heap[0].at >= end {
+	for len(l.hand) == 0 {
+		if !l.advance() {
+			return event{}, false
+		}
+	}
+	if l.hand[0].at >= end {
 		return event{}, false
 	}
-	h := l.heap
-	first, last := h[0], h[len(h)-1]
-	l.heap = h[:len(h)-1]
-	if h = l.heap; len(h) > 0 {
-		l.sink(last)
-	}
-	return first, true
+	return l.hand.pop(), true
 }
 
-// sink finds the place of e from the top.
-func (l *Loop) sink(e event) {
-	h, i := l.heap, 0
-	for {
-		child := arity*i + 1
-		if child >= len(h) {
-			break
-		}
-		least := child
-		for c := child + 1; c < min(child+arity, len(h)); c++ {
-			if h[c].before(&h[least]) {
-				least = c
-			}
-		}
-		if e.before(&h[least]) {
-			break
-		}
-		h[i] = h[least]
-		i = least
+// advance brings the next bucket that has events to hand; false when there is none.
+func (l *Loop) advance() bool {
+	switch {
+	case l.inWheel > 0:
+		l.cursor++
+	case len(l.far) > 0:
+		l.cursor = int64(l.far[0].at / bucketWidth)
+	default:
+		return false
 	}
-	h[i] = e
+	if i := l.cursor % buckets; l.inWheel > 0 && len(l.wheel[i]) > 0 {
+		l.spare = append(l.spare, l.hand[:0])
+		l.hand, l.wheel[i] = l.wheel[i], nil
+		l.inWheel -= len(l.hand)
+		l.hand.order()
+	}
+	for len(l.far) > 0 && int64(l.far[0].at/bucketWidth) <= l.cursor {
+		l.hand.push(l.far.pop())
+	}
+	return true
 }
