@@ -12,11 +12,11 @@ import (
 // pool is the server of the published retry storms, rule by rule: 4 workers, one
 // queue, 30 ms of work (90 ms from 1000 to 1999 ms), steps of 1 ms.
 type pool struct {
-	l     *timeline
-	limit int  // of the queue; 0 for none
-	drop  bool // what has expired, when a worker is free
-	queue []Attempt
-	busy  []due
+	l        *timeline
+	limit    int  // of the queue; 0 for none
+	drop     bool // what has expired, when a worker is free
+	queue    []Attempt
+	busy     []due
 	attempts int
 }
 
