@@ -1,0 +1,163 @@
+package client
+
+import (
+	"errors"
+	"net"
+
+	"shedload/internal/client/wire"
+)
+
+// conn is a raw connection. A goroutine of its own reads the answers; whoever has
+// an attempt leave writes the request. All but in and the writing is under the
+// generator's lock.
+type conn struct {
+	pool *pool
+	net  net.Conn
+	in   *wire.Reader
+	out  []byte
+
+	shot    shot
+	turn    uint32 // counts the exchanges
+	state   connState
+	writing bool // out is in use
+	early   bool // the answer came while writing: the end of the write frees the connection
+}
+
+type connState uint8
+
+const (
+	connIdle connState = iota
+	connBusy
+	connClosed
+)
+
+var errUnsolicited = errors.New("an answer that nobody asked for")
+
+// add takes in a new connection, not yet idle.
+func (p *pool) add(nc net.Conn) *conn {
+	c := &conn{pool: p, net: nc, in: wire.NewReader(nc)}
+	p.all[c] = struct{}{}
+	p.g.wg.Go(c.read)
+	return c
+}
+
+// largeRequest bounds what is written by the pacing thread itself: so much always
+// fits into the empty buffer of a socket.
+const largeRequest = 8 << 10
+
+// begin has s leave on the idle connection. False means that it was too late for
+// s and that the connection is still free.
+func (c *conn) begin(s shot) bool {
+	g := c.pool.g
+	now := g.now()
+	left := s.attempt.Deadline.Sub(now)
+	if left < minLeft {
+		s.unsent(kindTooLate)
+		return false
+	}
+	c.state, c.shot, c.turn, c.writing = connBusy, s, c.turn+1, true
+	end := s.attempt.Deadline.Add(s.member.grace)
+	g.timers.push(timer{at: end, cut: c, turn: c.turn})
+	g.rouse(end)
+	c.out = s.member.request.append(c.out[:0], s.attempt, left)
+	s.sent(now)
+	if len(c.out) > largeRequest {
+		g.wg.Go(func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			c.write()
+			g.flush()
+		})
+		return true
+	}
+	c.write()
+	return true
+}
+
+// write lets go of the lock while it writes the request.
+func (c *conn) write() {
+	g := c.pool.g
+	g.mu.Unlock()
+	_, err := c.net.Write(c.out)
+	g.mu.Lock()
+	c.writing = false
+	switch {
+	case c.state == connClosed:
+	case err != nil:
+		c.broke(err)
+	case c.early:
+		c.early = false
+		c.pool.free(c)
+	}
+}
+
+// read is the connection's goroutine.
+func (c *conn) read() {
+	var reply wire.Reply
+	for open := true; open; {
+		err := c.in.Next(&reply)
+		open = c.took(&reply, err)
+	}
+}
+
+// took takes in an answer, or the end of the connection, and reports whether the
+// connection is still open.
+func (c *conn) took(reply *wire.Reply, err error) bool {
+	g := c.pool.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case c.state == connClosed:
+		return false
+	case err == nil && c.state == connIdle:
+		err = errUnsolicited
+	}
+	if err != nil {
+		c.broke(err)
+		g.flush()
+		return false
+	}
+	s := c.shot
+	c.shot, c.state = shot{}, connIdle
+	s.answered(answer{reply.Status, string(reply.RetryAfter), reply.DoNotRetry, reply.Body})
+	switch {
+	case reply.Close || c.in.Buffered():
+		c.close()
+	case c.writing:
+		c.early = true
+	default:
+		c.pool.free(c)
+	}
+	g.flush()
+	return c.state != connClosed
+}
+
+// cutOff ends the exchange of that turn if it is still under way.
+func (c *conn) cutOff(turn uint32) {
+	if c.state != connBusy || c.turn != turn {
+		return
+	}
+	c.shot.cutOff()
+	c.close()
+}
+
+// broke ends the connection, and the exchange on it, because of err.
+func (c *conn) broke(err error) {
+	busy, s := c.state == connBusy, c.shot
+	c.close()
+	if busy {
+		s.broke(err)
+	}
+}
+
+func (c *conn) close() {
+	if c.state == connClosed {
+		return
+	}
+	c.state, c.shot = connClosed, shot{}
+	c.pool.forget(c)
+	_ = c.net.Close() // nothing is left to lose on it
+	if c.turn > 0 { // it was of use
+		c.pool.refill(1)
+	}
+}

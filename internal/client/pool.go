@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"net"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"shedload/internal/work"
+)
+
+// pool is a carrier: raw HTTP/1.1 connections to the target. The one that came
+// free last is used first. Some are kept open in reserve, so that a send does not
+// wait for a dial; dials are few at a time, as a storm of them is what breaks at
+// many thousand connections. All of it is under the generator's lock.
+type pool struct {
+	g       *Generator
+	idle    []*conn
+	all     map[*conn]struct{}
+	waiting heap[shot] // sends that found no idle connection
+	dialing int // dials under way
+	allowed int // dials that may follow
+	reserve int // idle connections that are kept
+	limit   int // open connections at most
+}
+
+func newPool(g *Generator) *pool { return &pool{g: g, all: map[*conn]struct{}{}} }
+
+// launch implements carrier.
+func (p *pool) launch(s shot) {
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		if !c.begin(s) {
+			p.idle = append(p.idle, c)
+		}
+	} else {
+		p.waiting.push(s)
+	}
+	p.refill(2) // one for the connection that s takes, one to make up for losses
+}
+
+// expire implements carrier.
+func (p *pool) expire(t work.Instant) {
+	for p.waiting.next() <= t && len(p.waiting) > 0 {
+		p.waiting.pop().unsent(kindNoConnection)
+	}
+}
+
+// free takes back a connection that can carry another exchange.
+func (p *pool) free(c *conn) {
+	for len(p.waiting) > 0 {
+		if c.begin(p.waiting.pop()) {
+			return
+		}
+	}
+	p.idle = append(p.idle, c)
+}
+
+// forget drops a connection that was closed.
+func (p *pool) forget(c *conn) {
+	delete(p.all, c)
+	if i := slices.Index(p.idle, c); i >= 0 {
+		p.idle = slices.Delete(p.idle, i, i+1)
+	}
+}
+
+// short is how many connections should be dialled now.
+func (p *pool) short() int {
+	if p.g.over {
+		return 0
+	}
+	return max(0, min(p.reserve+len(p.waiting)-len(p.idle), p.limit-len(p.all))-p.dialing)
+}
+
+// refill dials if connections are short, but no more than most: a server that hangs
+// up on every connection must not make the generator dial for ever.
+func (p *pool) refill(most int) {
+	p.allowed = min(p.allowed+most, p.short())
+	for p.dialing < maxDialers && p.allowed > 0 {
+		p.allowed--
+		p.dialing++
+		p.g.wg.Go(p.dial)
+	}
+}
+
+// dial opens connections for as long as more are wanted and allowed. It is a goroutine.
+func (p *pool) dial() {
+	for more := true; more; {
+		nc, err := p.g.connect(p.g.ctx)
+		p.g.mu.Lock()
+		more = p.dialled(nc, err)
+		p.g.flush()
+		p.g.mu.Unlock()
+	}
+}
+
+// dialled takes in the end of a dial and reports whether its goroutine goes on.
+func (p *pool) dialled(nc net.Conn, err error) bool {
+	p.dialing--
+	switch {
+	case p.g.over && err == nil:
+		_ = nc.Close()
+	case err == nil:
+		p.free(p.add(nc))
+	case len(p.waiting) > 0:
+		p.waiting.pop().unsent(dialKind(err))
+	}
+	if p.allowed == 0 || p.short() == 0 {
+		return false
+	}
+	p.allowed--
+	p.dialing++
+	return true
+}
+
+// warm opens connections until n are idle, first among them.
+func (p *pool) warm(ctx context.Context, first net.Conn, n int) error {
+	var group errgroup.Group
+	group.SetLimit(maxDialers)
+	p.g.mu.Lock()
+	p.free(p.add(first))
+	p.g.mu.Unlock()
+	for range n - 1 {
+		group.Go(func() error {
+			nc, err := p.g.connect(ctx)
+			if err != nil {
+				return err
+			}
+			p.g.mu.Lock()
+			defer p.g.mu.Unlock()
+			p.free(p.add(nc))
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// closeAll ends all connections, and so their goroutines.
+func (p *pool) closeAll() {
+	for c := range p.all {
+		c.close()
+	}
+}
