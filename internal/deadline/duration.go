@@ -25,14 +25,24 @@ var errMilliseconds = errors.New("allowed are milliseconds with up to 12 digits 
 // Format returns d in milliseconds with at most 3 decimals, rounded down; "0"
 // when nothing is left.
 func Format(d time.Duration) string {
+	var room [24]byte
+	return string(Append(room[:0], d))
+}
+
+// Append appends what Format returns to b.
+func Append(b []byte, d time.Duration) []byte {
 	us := max(0, d.Microseconds())
-	whole := strconv.FormatInt(us/1000, 10)
+	b = strconv.AppendInt(b, us/1000, 10)
 	part := us % 1000
 	if part == 0 {
-		return whole
+		return b
 	}
-	digits := strconv.FormatInt(1000+part, 10)[1:]
-	return whole + "." + strings.TrimRight(digits, "0")
+	b = append(b, '.')
+	for unit := int64(100); part > 0; unit /= 10 {
+		b = append(b, byte('0'+part/unit))
+		part %= unit
+	}
+	return b
 }
 
 // ParseMs reads what Format writes: milliseconds, digits only, with at most 3

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"time"
 )
 
@@ -123,15 +124,18 @@ func Parse(h http.Header, received time.Time) (Deadline, bool, error) {
 	return d, d.Source != "", nil
 }
 
+// rfc3339 is the syntax, of which time.Parse (and Time.UnmarshalText) check less:
+// hours of one digit and a comma before the fraction pass there.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 // absolute takes in the absolute header.
 func (d *Deadline) absolute(h http.Header) error {
 	text, ok, err := single(h, HeaderAbsolute)
 	if err != nil || !ok {
 		return err
 	}
-	// UnmarshalText is the strict reading of RFC 3339; time.Parse is lenient.
-	var at time.Time
-	if at.UnmarshalText([]byte(text)) != nil {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || !rfc3339.MatchString(text) {
 		return &HeaderError{HeaderAbsolute, fmt.Sprintf("%q: allowed is an instant in RFC 3339, such as 2026-01-02T15:04:05.678Z", text)}
 	}
 	left := at.Sub(d.Received)
