@@ -149,7 +149,7 @@ func (d *Deadline) absolute(h http.Header) error {
 // single returns the one value of a header. Two values are an error even when
 // they agree: one of them was added by somebody who did not see the other.
 func single(h http.Header, name string) (string, bool, error) {
-	values := h.Values(name)
+	values := h[name] // the names are canonical, as the keys are: no need to make them so
 	switch {
 	case len(values) == 0:
 		return "", false, nil

@@ -231,6 +231,14 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+func TestNamesAreCanonical(t *testing.T) {
+	for _, name := range []string{Header, HeaderGRPC, HeaderConnect, HeaderEnvoy, HeaderAbsolute, HeaderRetryAfter} {
+		if want := http.CanonicalHeaderKey(name); name != want {
+			t.Errorf("%s: the canonical form is %s", name, want)
+		}
+	}
+}
+
 func BenchmarkParse(b *testing.B) {
 	h := header(Header, "949.731", "Content-Type", "application/json", "X-Attempt", "1")
 	b.ReportAllocs()
