@@ -18,6 +18,8 @@ const (
 	maxBytes = 256 << 10
 	maxDepth = 24
 	maxKeys  = 500 // of one map, so also variants
+	// maxColons bounds the keys of all maps, in whose number the parser is quadratic.
+	maxColons = 8000
 )
 
 type kind uint8
@@ -113,6 +115,9 @@ func parse(file string, text []byte) (*node, error) {
 	start := Position{file, 1, 1}
 	if len(text) > maxBytes {
 		return nil, Problems{{start, "", fmt.Sprintf("%d bytes: at most %d are read", len(text), maxBytes)}}
+	}
+	if n := bytes.Count(text, []byte(":")); n > maxColons {
+		return nil, Problems{{start, "", fmt.Sprintf("too many keys: at most %d colons are read", maxColons)}}
 	}
 	if at, deep := tooDeep(file, text); deep {
 		return nil, Problems{{at, "", fmt.Sprintf("nested too deeply: at most %d levels", maxDepth)}}

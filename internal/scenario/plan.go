@@ -42,6 +42,8 @@ type Plan struct {
 	Expect []string
 
 	expectations []expectation
+	// unscaled are the keys of the file before a time_scale, with it; nil without one.
+	unscaled map[string]any
 }
 
 // Server is the door and the queue. Its keys are the lower-case names of the

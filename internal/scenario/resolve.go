@@ -65,6 +65,8 @@ func (e experiment) plan(variant string) Plan {
 // says what the verdict needs to know about them.
 func (p Plan) scaled(k float64) Plan {
 	if k != 1 {
+		p.unscaled = p.keys() // a recorded trace is in a file, which nobody scales
+		p.unscaled["time_scale"] = k
 		scale(reflect.ValueOf(&p).Elem(), k)
 		p.Recovery.Reference /= k // the one rate outside arrivals and phases
 		p.TimeScale = k
