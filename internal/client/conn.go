@@ -157,7 +157,7 @@ func (c *conn) close() {
 	c.state, c.shot = connClosed, shot{}
 	c.pool.forget(c)
 	_ = c.net.Close() // nothing is left to lose on it
-	if c.turn > 0 { // it was of use
+	if c.turn > 0 {   // it was of use
 		c.pool.refill(1)
 	}
 }

@@ -23,10 +23,10 @@ func (g *Generator) AddPhase(p arrival.Phase) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	over := func(old arrival.Phase) bool { return work.Instant(old.At+old.For) <= now }
 	return g.change(p.Client, func(m *member) error {
-		over := func(old arrival.Phase) bool { return work.Instant(old.At+old.For) <= now }
 		m.phases = append(slices.DeleteFunc(m.phases, over), p)
-		return m.schedule.Add(p, now)
+		return m.alter(func(s *arrival.Schedule) error { return s.Add(p, now) })
 	})
 }
 
@@ -39,7 +39,9 @@ func (g *Generator) SetRate(client string, rate float64) error {
 		return errors.New("several clients: say which")
 	}
 	now := g.now()
-	return g.change(client, func(m *member) error { return m.schedule.SetRate(rate, now) })
+	return g.change(client, func(m *member) error {
+		return m.alter(func(s *arrival.Schedule) error { return s.SetRate(rate, now) })
+	})
 }
 
 // change alters schedules. Errors come of their checks, which do not depend on
@@ -53,9 +55,6 @@ func (g *Generator) change(client string, alter func(*member) error) error {
 		found = true
 		if err := alter(m); err != nil {
 			return err
-		}
-		if m.next == work.Never {
-			m.advance()
 		}
 	}
 	if !found {

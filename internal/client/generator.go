@@ -156,7 +156,9 @@ func (g *Generator) Run(ctx context.Context, start time.Time) error {
 	g.mu.Lock()
 	g.start = start
 	for _, m := range g.members {
-		m.begin()
+		for _, group := range m.groups {
+			group.Start(0)
+		}
 	}
 	g.mu.Unlock()
 	defer g.wg.Wait()

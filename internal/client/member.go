@@ -22,6 +22,7 @@ type member struct {
 
 	schedule *arrival.Schedule // nil for a closed loop
 	phases   []arrival.Phase   // that concern it
+	before   arrival.Schedule  // as it was before it handed out next
 	next     work.Instant      // of the schedule; Never when it has ended
 	arrived  uint64            // arrivals so far
 }
@@ -54,26 +55,27 @@ func (g *Generator) newMember(client uint16) (*member, error) {
 	}
 	m.phases = arrival.PhasesOf(g.config.Phases, spec.Population.Name)
 	var err error
-	m.schedule, err = arrival.New(spec.Arrivals, m.phases, g.config.Seed, client)
-	return m, err
-}
-
-// begin starts the clock of the member's load.
-func (m *member) begin() {
-	for _, group := range m.groups {
-		group.Start(0)
+	if m.schedule, err = arrival.New(spec.Arrivals, m.phases, g.config.Seed, client); err != nil {
+		return nil, err
 	}
 	m.advance()
+	return m, nil
 }
 
-// advance looks up the next arrival.
+// advance looks up the next arrival of an open loop.
 func (m *member) advance() {
-	m.next = work.Never
-	if m.schedule != nil {
-		if at, ok := m.schedule.Next(); ok {
-			m.next = at
-		}
+	m.before, m.next = *m.schedule, work.Never
+	if at, ok := m.schedule.Next(); ok {
+		m.next = at
 	}
+}
+
+// alter changes the schedule from now on, the arrival that is next included.
+func (m *member) alter(change func(*arrival.Schedule) error) error {
+	*m.schedule = m.before
+	err := change(m.schedule)
+	m.advance()
+	return err
 }
 
 // arrive begins the request that is due.

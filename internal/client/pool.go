@@ -19,10 +19,10 @@ type pool struct {
 	idle    []*conn
 	all     map[*conn]struct{}
 	waiting heap[shot] // sends that found no idle connection
-	dialing int // dials under way
-	allowed int // dials that may follow
-	reserve int // idle connections that are kept
-	limit   int // open connections at most
+	dialing int        // dials under way
+	allowed int        // dials that may follow
+	reserve int        // idle connections that are kept
+	limit   int        // open connections at most
 }
 
 func newPool(g *Generator) *pool { return &pool{g: g, all: map[*conn]struct{}{}} }
