@@ -132,9 +132,12 @@ func (c *conn) took(reply *wire.Reply, err error) bool {
 	return c.state != connClosed
 }
 
+// busyWith reports whether the exchange of that turn is under way.
+func (c *conn) busyWith(turn uint32) bool { return c.state == connBusy && c.turn == turn }
+
 // cutOff ends the exchange of that turn if it is still under way.
 func (c *conn) cutOff(turn uint32) {
-	if c.state != connBusy || c.turn != turn {
+	if !c.busyWith(turn) {
 		return
 	}
 	c.shot.cutOff()

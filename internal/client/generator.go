@@ -46,8 +46,6 @@ type shot struct {
 	attempt population.Attempt
 }
 
-func (s shot) when() work.Instant { return s.attempt.Deadline }
-
 // carrier takes attempts to the server. Both methods run under the generator's
 // lock and do not block, but launch may let go of the lock while it writes.
 type carrier interface {
@@ -233,6 +231,7 @@ func (g *Generator) pace(s pace.Sleeper) {
 		horizon = work.Instant(g.config.Horizon)
 	}
 	for done := false; !done && !g.stopping; {
+		g.prune()
 		m, arrival := g.nextArrival()
 		next, now := min(arrival, g.timers.next(), horizon), g.now()
 		switch {
@@ -253,6 +252,17 @@ func (g *Generator) pace(s pace.Sleeper) {
 	}
 	g.sleeper = nil // it does not outlive this function
 	g.finish(min(g.now(), horizon))
+}
+
+// prune forgets ends of grace that nobody waits for any more, as is the rule with
+// them, so that the pacing thread does not wake up for each.
+func (g *Generator) prune() {
+	for len(g.timers) > 0 {
+		if t := g.timers[0]; t.cut == nil || t.cut.busyWith(t.turn) {
+			return
+		}
+		g.timers.pop()
+	}
 }
 
 func (g *Generator) nextArrival() (m *member, at work.Instant) {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -18,11 +19,11 @@ type pool struct {
 	g       *Generator
 	idle    []*conn
 	all     map[*conn]struct{}
-	waiting heap[shot] // sends that found no idle connection
-	dialing int        // dials under way
-	allowed int        // dials that may follow
-	reserve int        // idle connections that are kept
-	limit   int        // open connections at most
+	waiting []shot // sends that found no idle connection, by deadline
+	dialing int    // dials under way
+	allowed int    // dials that may follow
+	reserve int    // idle connections that are kept
+	limit   int    // open connections at most
 }
 
 func newPool(g *Generator) *pool { return &pool{g: g, all: map[*conn]struct{}{}} }
@@ -36,22 +37,37 @@ func (p *pool) launch(s shot) {
 			p.idle = append(p.idle, c)
 		}
 	} else {
-		p.waiting.push(s)
+		at, _ := slices.BinarySearchFunc(p.waiting, s.attempt.Deadline+1, byDeadline)
+		p.waiting = slices.Insert(p.waiting, at, s)
 	}
 	p.refill(2) // one for the connection that s takes, one to make up for losses
 }
 
+func byDeadline(s shot, t work.Instant) int { return cmp.Compare(s.attempt.Deadline, t) }
+
 // expire implements carrier.
 func (p *pool) expire(t work.Instant) {
-	for p.waiting.next() <= t && len(p.waiting) > 0 {
-		p.waiting.pop().unsent(kindNoConnection)
+	n := 0
+	for n < len(p.waiting) && p.waiting[n].attempt.Deadline <= t {
+		p.waiting[n].unsent(kindNoConnection)
+		n++
 	}
+	p.waiting = slices.Delete(p.waiting, 0, n)
+}
+
+// next takes the waiting send that has the most time left. The one that has the
+// least would soon be the only kind to leave, too late to be answered.
+func (p *pool) next() shot {
+	last := len(p.waiting) - 1
+	s := p.waiting[last]
+	p.waiting = slices.Delete(p.waiting, last, last+1)
+	return s
 }
 
 // free takes back a connection that can carry another exchange.
 func (p *pool) free(c *conn) {
 	for len(p.waiting) > 0 {
-		if c.begin(p.waiting.pop()) {
+		if c.begin(p.next()) {
 			return
 		}
 	}
@@ -105,7 +121,7 @@ func (p *pool) dialled(nc net.Conn, err error) bool {
 	case err == nil:
 		p.free(p.add(nc))
 	case len(p.waiting) > 0:
-		p.waiting.pop().unsent(dialKind(err))
+		p.next().unsent(dialKind(err))
 	}
 	if p.allowed == 0 || p.short() == 0 {
 		return false

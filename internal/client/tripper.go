@@ -29,6 +29,8 @@ type flight struct {
 	state  flightState // under the generator's lock
 }
 
+func (f *flight) when() work.Instant { return f.attempt.Deadline }
+
 type flightState uint8
 
 const (
