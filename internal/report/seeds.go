@@ -74,7 +74,7 @@ func SeedsOf(first uint64, runs []ledger.Summary) *Seeds {
 
 // WriteSeeds writes medians and ranges of the variants that have several seeds,
 // one variant a row.
-func WriteSeeds(w io.Writer, vs []Variant) error {
+func WriteSeeds(w io.Writer, vs []Variant, _ Style) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleRounded)
 	t.Style().Format.Header = text.FormatDefault

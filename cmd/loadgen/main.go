@@ -1,0 +1,18 @@
+// Command loadgen is one of the three programs of shedload, and can be asked to be
+// either of the others; see --help.
+package main
+
+import (
+	"context"
+	"os"
+
+	"shedload/internal/app"
+	"shedload/internal/boot"
+)
+
+func main() {
+	ctx, stop := boot.Signals(context.Background())
+	code := app.RunLoadgen(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
