@@ -66,7 +66,7 @@ func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
 	case t.poll == nil:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		if len(t.poll.units) > 0 || s.idlePoll(t.poll) {
+		if s.idlePoll(t.poll) {
 			s.answerLeases(w, t.poll)
 		}
 		s.freePoll(t.poll)

@@ -117,6 +117,20 @@ func (s *Server) fillLocked(p *poll) bool {
 // idlePoll waits until the poll has units. False means that nothing is to be
 // answered: the connection is gone, and what was taken for it is lost, once.
 func (s *Server) idlePoll(p *poll) bool {
+	select {
+	case <-p.ready: // there was work already
+	default:
+		s.hold(p)
+	}
+	if p.ctx.Err() != nil {
+		s.lose(p)
+		return false
+	}
+	return true
+}
+
+// hold waits until the poll is released, its time is over or its connection gone.
+func (s *Server) hold(p *poll) {
 	p.timer.Reset(s.config.LeaseHold)
 	select {
 	case <-p.ready:
@@ -126,11 +140,6 @@ func (s *Server) idlePoll(p *poll) bool {
 		s.unpark(p)
 	}
 	p.timer.Stop()
-	if p.ctx.Err() != nil {
-		s.lose(p)
-		return false
-	}
-	return true
 }
 
 // unpark takes the poll off the list, unless it was handed units meanwhile.
