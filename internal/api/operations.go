@@ -64,6 +64,7 @@ const maxEnded = 1_000_000
 type operations struct {
 	records   map[uint64]record
 	ended     endedList
+	limit     int // of ended
 	retention time.Duration
 	keys      map[key]uint64   // which operation a key leads to
 	keyed     map[uint64]keyed // and back
@@ -71,7 +72,7 @@ type operations struct {
 
 func newOperations(retention time.Duration) operations {
 	return operations{
-		records: map[uint64]record{}, retention: retention,
+		records: map[uint64]record{}, retention: retention, limit: maxEnded,
 		keys: map[key]uint64{}, keyed: map[uint64]keyed{},
 	}
 }
@@ -80,7 +81,7 @@ func newOperations(retention time.Duration) operations {
 func (o *operations) retain(id uint64, r record) {
 	o.records[id] = r
 	o.ended.push(endedEntry{id, r.ended})
-	if o.ended.length > maxEnded {
+	if o.ended.length > o.limit {
 		o.forget(o.ended.pop().id)
 	}
 }

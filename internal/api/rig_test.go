@@ -79,6 +79,7 @@ func newRig(t *testing.T, change func(*Config)) *rig {
 				t.Error(err)
 			}
 		}
+		time.Sleep(time.Second) // net/http keeps a connection for 500 ms after a body that was too large
 		cancel()
 		if err := <-running; err != nil {
 			t.Error(err)
@@ -218,10 +219,10 @@ func (r *rig) finish(lease string) reply {
 }
 
 // totals returns the server's totals of all classes.
-func (r *rig) totals() ledger.ServerTotals {
+func (r *rig) totals() *ledger.ServerTotals {
 	var t ledger.Totals
 	r.Ledger(func(l *ledger.Ledger) { t = l.Totals() })
-	return t.ServerTotals
+	return &t.ServerTotals
 }
 
 // conserved checks that every attempt is in exactly one place.
@@ -258,4 +259,12 @@ func expect[T comparable](t *testing.T, what string, got, want T) {
 	if got != want {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
+}
+
+// useH2C makes the client speak HTTP/2 without TLS.
+func (r *rig) useH2C() {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	r.client.CloseIdleConnections()
+	r.client.Transport = &http.Transport{DialContext: r.net.Dial, Protocols: protocols}
 }

@@ -91,6 +91,7 @@ func (s *Server) arrive(a attempt, body key, now work.Instant) started {
 	}
 	if s.closing {
 		st.ended, st.result = true, s.turnAwayLocked(st.rec.unit(st.id), work.ShuttingDown)
+		st.rec.end(st.result, now)
 		return st
 	}
 	s.arriving = arrival{id: st.id}
