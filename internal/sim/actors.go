@@ -50,7 +50,7 @@ func (s *simulation) handle(e *event) {
 
 // follow schedules what the state of the station asks for.
 func (s *simulation) follow() {
-	if load := s.station.Load(); load.Queued > 0 && s.dispatched != s.now && load.InService < s.plan.Backend.Workers {
+	if load := s.station.Load(); load.Queued > 0 && s.dispatched != s.now && load.InService < s.capacity() {
 		s.dispatched = s.now
 		s.at(s.now, Dispatch, event{kind: dispatch})
 	}
@@ -60,12 +60,21 @@ func (s *simulation) follow() {
 	}
 }
 
-// dispatch lets idle workers take units, as many as the faults leave.
+// capacity is the number of workers that the faults leave, kept until it changes.
+func (s *simulation) capacity() int {
+	if s.now >= s.nextChange {
+		s.nextChange = s.model.NextChange(s.now)
+		s.left = s.model.Capacity(s.plan.Backend.Workers, s.now)
+	}
+	return s.left
+}
+
+// dispatch lets idle workers take units.
 func (s *simulation) dispatch() {
 	s.dispatched = -1
 	for {
 		load := s.station.Load()
-		if load.InService >= s.model.Capacity(s.plan.Backend.Workers, s.now) {
+		if load.InService >= s.capacity() {
 			return
 		}
 		u, ok := s.station.Take(s.now)

@@ -56,6 +56,9 @@ type simulation struct {
 	sequenceID uint64       // of attempts
 	dispatched work.Instant // the instant for which a dispatch is scheduled
 	ticking    work.Instant // the instant for which a tick is scheduled
+
+	left       int          // workers that the faults leave
+	nextChange work.Instant // of left
 }
 
 // group is one client group, or the part of it that one client process has.
