@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"shedload/internal/deadline"
 	"shedload/internal/service"
 	"shedload/internal/work"
 )
@@ -132,8 +133,8 @@ func (w *Worker) staleLocked(reports []report, stale []string) {
 // startLocked begins to work on a lease.
 func (w *Worker) startLocked(l lease, g grant, now work.Instant) {
 	j := job{lease: l.Lease, start: now, from: now, deadline: work.Never}
-	if ms, err := strconv.ParseFloat(l.TimeoutMS, 64); err == nil {
-		j.deadline = now.Add(time.Duration(ms * float64(time.Millisecond)))
+	if left, err := deadline.ParseMs(l.TimeoutMS); err == nil {
+		j.deadline = now.Add(left)
 	}
 	j.took = w.model.Work(service.Job{
 		Request: l.Request, Attempt: l.Attempt, Class: w.classes[l.Class], Load: service.Load(g.Load),
