@@ -25,8 +25,8 @@ func newHistogram(unit time.Duration) *Histogram {
 	return &Histogram{unit: unit, hdr: hdrhistogram.New(1, int64(LongestRecord/unit), significantDigits)}
 }
 
-// record adds d. Negative durations count as 0, longer ones than LongestRecord as that.
-func (h *Histogram) record(d time.Duration) {
+// record adds d, n times. Negative durations count as 0, longer ones than LongestRecord as that.
+func (h *Histogram) record(d time.Duration, n int64) {
 	d = min(max(d, 0), LongestRecord)
 	var v int64
 	if h.unit == time.Microsecond { // a constant divisor is several times cheaper
@@ -34,7 +34,7 @@ func (h *Histogram) record(d time.Duration) {
 	} else {
 		v = int64((d + h.unit/2) / h.unit)
 	}
-	_ = h.hdr.RecordValue(v) // cannot fail: 0 <= v <= the highest trackable value
+	_ = h.hdr.RecordValues(v, n) // cannot fail: 0 <= v <= the highest trackable value
 }
 
 // Count returns how many durations were recorded.

@@ -59,7 +59,10 @@ func New(c Config) *Ledger {
 // windows only. An event a little older than the newest is counted in its own
 // row; one from before the start counts in row 0, one from before the oldest
 // row that is kept only in the totals.
-func (l *Ledger) Record(e Event) {
+func (l *Ledger) Record(e Event) { l.RecordN(e, 1) }
+
+// RecordN is Record for n things that are alike and happen at once.
+func (l *Ledger) RecordN(e Event, n int64) {
 	if l.config.Horizon > 0 && e.At >= l.config.Horizon && !l.closing(&e) {
 		return
 	}
@@ -68,15 +71,15 @@ func (l *Ledger) Record(e Event) {
 		class = 0
 	}
 	if e.Kind >= Wished {
-		l.recordClient(&e, class)
+		l.recordClient(&e, class, n)
 		return
 	}
-	l.events++
+	l.events += n
 	if e.Kind == Sampled {
 		l.rows.sample(&e)
 		return
 	}
-	l.recordServer(&e, class)
+	l.recordServer(&e, class, n)
 }
 
 // closing reports whether an event at the horizon belongs to the run all the
@@ -95,86 +98,87 @@ func (l *Ledger) closing(e *Event) bool {
 	return false
 }
 
-func (l *Ledger) recordServer(e *Event, class int) {
+func (l *Ledger) recordServer(e *Event, class int, n int64) {
 	t, row := &l.server[class], l.rows.at(e.At)
 	switch e.Kind {
 	case Carried:
-		t.Arrived++
-		t.Carried++
-		l.place.door++
+		t.Arrived += n
+		t.Carried += n
+		l.place.door += n
 	case Arrived:
-		t.Arrived++
-		l.place.door++
-		row.Arrived++
+		t.Arrived += n
+		l.place.door += n
+		row.Arrived += n
 		l.peakArrived = max(l.peakArrived, row.Arrived)
 		if e.Unit.Attempt == 1 {
-			t.First++
-			row.First++
+			t.First += n
+			row.First += n
 		}
 	case Queued:
-		t.Queued++
-		l.place.door--
-		l.queue(e.At, 1)
+		t.Queued += n
+		l.place.door -= n
+		l.queue(e.At, n)
 	case Refused:
-		t.Refused[reason(e)]++
-		row.Refused++
-		l.place.door--
-		l.shed.record(e.At.Sub(e.Unit.Enqueued))
+		t.Refused[reason(e)] += n
+		row.Refused += n
+		l.place.door -= n
+		l.shed.record(e.At.Sub(e.Unit.Enqueued), n)
 	case Dropped:
-		t.Dropped[reason(e)]++
-		row.Dropped++
-		l.leave(e)
-		l.shed.record(e.At.Sub(e.Unit.Enqueued))
+		t.Dropped[reason(e)] += n
+		row.Dropped += n
+		l.leave(e, n)
+		l.shed.record(e.At.Sub(e.Unit.Enqueued), n)
 	case Canceled:
-		t.Canceled++
-		row.Canceled++
-		l.leave(e)
+		t.Canceled += n
+		row.Canceled += n
+		l.leave(e, n)
 	case Started:
-		t.Started++
-		l.queue(e.At, -1)
-		l.service(e.At, 1)
+		t.Started += n
+		l.queue(e.At, -n)
+		l.service(e.At, n)
 	case Finished, Broke, Lost, Stale:
-		l.recordReport(e, t, row)
+		l.recordReport(e, t, row, n)
 	}
 }
 
 // recordReport counts what became of a unit that a worker had.
-func (l *Ledger) recordReport(e *Event, t *ServerTotals, row *Row) {
-	wasted := e.Took
+func (l *Ledger) recordReport(e *Event, t *ServerTotals, row *Row, n int64) {
+	took := e.Took * time.Duration(n)
+	wasted := took
 	switch e.Kind {
 	case Finished:
-		row.Throughput++
+		row.Throughput += n
 		late := e.At > e.Unit.Deadline
 		if late {
-			t.Late++
-			row.Late++
+			t.Late += n
+			row.Late += n
 		} else {
-			t.OnTime++
-			row.Goodput++
+			t.OnTime += n
+			row.Goodput += n
 			wasted = 0
 		}
 		sojourn := e.At.Sub(e.Unit.Enqueued)
-		l.served.record(sojourn)
+		l.served.record(sojourn, n)
 		for i := range l.windows {
-			l.windows[i].finished(e.At, sojourn, late)
+			l.windows[i].finished(e.At, sojourn, late, n)
 		}
 	case Broke:
-		t.Failed++
-		row.Failed++
+		t.Failed += n
+		row.Failed += n
 	case Lost:
-		t.Lost++
-		row.Lost++
-		l.service(e.At, -1)
+		t.Lost += n
+		row.Lost += n
+		l.service(e.At, -n)
 		return // what the worker did, if anything, is told by Stale
 	case Stale:
-		t.Stale++
+		t.Stale += n
 	}
 	if e.Kind != Stale {
-		l.service(e.At, -1)
+		l.service(e.At, -n)
 	}
-	t.Work += e.Took
+	t.Work += took
 	t.Wasted += wasted
-	row.Work += e.Took
+	row.Work += took
 	row.Wasted += wasted
 }
 
@@ -186,11 +190,11 @@ func reason(e *Event) work.Reason {
 }
 
 // leave takes a unit out of the place where it waited.
-func (l *Ledger) leave(e *Event) {
+func (l *Ledger) leave(e *Event, n int64) {
 	if e.Door {
-		l.place.door--
+		l.place.door -= n
 	} else {
-		l.queue(e.At, -1)
+		l.queue(e.At, -n)
 	}
 }
 
@@ -211,71 +215,71 @@ func (l *Ledger) service(at work.Instant, by int64) {
 	l.rows.service(at, by)
 }
 
-func (l *Ledger) recordClient(e *Event, class int) {
+func (l *Ledger) recordClient(e *Event, class int, n int64) {
 	t, row := &l.client[class], l.rows.at(e.At)
 	l.hasClient = true
 	switch e.Kind {
 	case Wished:
-		t.Requests++
-		row.Requests++
+		t.Requests += n
+		row.Requests += n
 		for i := range l.windows {
-			l.windows[i].wished(e.At, class)
+			l.windows[i].wished(e.At, class, n)
 		}
 	case Sent:
-		t.Sent++
-		row.Sent++
+		t.Sent += n
+		row.Sent += n
 		l.peakSent = max(l.peakSent, row.Sent)
 		if e.Unit.Attempt == 1 {
-			t.SentFirst++
+			t.SentFirst += n
 		}
 		if e.Took > MissedAfter {
-			t.LateSends++
+			t.LateSends += n
 		}
-		l.lateness.record(e.Took)
+		l.lateness.record(e.Took, n)
 	case Missed:
-		t.Missed++
-		row.Missed++
+		t.Missed += n
+		row.Missed += n
 	case Resumed:
-		t.Resumed++
-		row.Resumed++
+		t.Resumed += n
+		row.Resumed += n
 	case Answered:
 		if e.Outcome < work.NumOutcomes {
-			t.Answered[e.Outcome]++
+			t.Answered[e.Outcome] += n
 		}
 		switch e.Outcome {
 		case work.Succeeded:
-			row.GoodputClient++
+			row.GoodputClient += n
 		case work.TimedOut:
-			row.TimedOut++
+			row.TimedOut += n
 		case work.ClientError:
-			row.ClientErrors++
+			row.ClientErrors += n
 		}
 	case Ended:
-		l.recordEnd(e, class, row)
+		l.recordEnd(e, class, row, n)
 	}
 }
 
-func (l *Ledger) recordEnd(e *Event, class int, row *Row) {
+func (l *Ledger) recordEnd(e *Event, class int, row *Row, n int64) {
 	t := &l.client[class]
 	if e.End < NumEnds {
-		t.Ended[e.End]++
+		t.Ended[e.End] += n
 	}
-	t.Tries += int64(e.Unit.Attempt)
+	t.Tries += n * int64(e.Unit.Attempt)
 	switch e.End {
 	case EndSucceeded:
-		row.Succeeded++
-		l.request.record(e.Took)
+		row.Succeeded += n
+		l.request.record(e.Took, n)
 		if e.Unit.Attempt == 1 {
 			if start := l.rows.past(e.Start); start != nil {
-				start.FirstOK++
+				start.FirstOK += n
 			}
 		}
 	case EndGaveUpAttempts, EndGaveUpGate:
-		row.GaveUp++
+		row.GaveUp += n
 	case EndThrottled:
-		row.Throttled++
+		row.Throttled += n
 	}
 	for i := range l.windows {
-		l.windows[i].ended(e, class)
+		l.windows[i].ended(e, class, n)
 	}
 }

@@ -120,11 +120,11 @@ func TestResolution(t *testing.T) {
 		{time.Microsecond, -time.Second, 0},
 	} {
 		h := newHistogram(c.unit)
-		h.record(c.d)
+		h.record(c.d, 1)
 		equal(t, c.d.String(), h.Quantiles(), Quantiles{c.want, c.want, c.want})
 	}
 	h := newHistogram(time.Microsecond)
-	h.record(100 * time.Hour)
+	h.record(100 * time.Hour, 1)
 	if got := h.Quantiles().Max; got < 3600e3 || got > 3601e3 {
 		t.Errorf("more than an hour reads %v ms", got)
 	}

@@ -36,33 +36,33 @@ func newWindow(s WindowSpec, classes int, unit time.Duration) window {
 
 func (w *window) holds(t work.Instant) bool { return t >= w.from && t < w.to }
 
-func (w *window) wished(start work.Instant, class int) {
+func (w *window) wished(start work.Instant, class int, n int64) {
 	if !w.spec.Completed && w.holds(start) {
-		w.classes[class].requests++
+		w.classes[class].requests += n
 	}
 }
 
-func (w *window) ended(e *Event, class int) {
+func (w *window) ended(e *Event, class int, n int64) {
 	if w.spec.Completed || !w.holds(e.Start) {
 		return
 	}
 	c := &w.classes[class]
-	c.tries += int64(e.Unit.Attempt)
+	c.tries += n * int64(e.Unit.Attempt)
 	if e.End == EndSucceeded {
-		c.succeeded++
+		c.succeeded += n
 	}
 }
 
-func (w *window) finished(at work.Instant, sojourn time.Duration, late bool) {
+func (w *window) finished(at work.Instant, sojourn time.Duration, late bool, n int64) {
 	if !w.spec.Completed || !w.holds(at) {
 		return
 	}
 	if late {
-		w.done.Late++
+		w.done.Late += n
 	} else {
-		w.done.OnTime++
+		w.done.OnTime += n
 	}
-	w.done.Sojourn.record(sojourn)
+	w.done.Sojourn.record(sojourn, n)
 }
 
 // summary returns the window in its published form.
