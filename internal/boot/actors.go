@@ -44,3 +44,18 @@ func AddStops(ctx context.Context, g *run.Group, child bool, stdin io.Reader) {
 		AddTask(g, func(group context.Context) error { return UntilOrphaned(group, stdin) })
 	}
 }
+
+// AddShutdown adds a step that is taken when the group stops, in its place among
+// the others and within grace.
+func AddShutdown(g *run.Group, grace time.Duration, step func(ctx context.Context)) {
+	done := make(chan struct{})
+	g.Add(func() error {
+		<-done
+		return nil
+	}, func(error) {
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		step(ctx)
+		close(done)
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ func Listen(e Endpoint) (*Server, error) {
 		l = &boundedListener{Listener: l, slots: make(chan struct{}, e.MaxConns), closed: make(chan struct{})}
 	}
 	s := &http.Server{
-		Handler:           boundBody(e.Handler),
+		Handler:           crashOnPanic(boundBody(e.Handler)),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -106,6 +107,26 @@ func boundBody(next http.Handler) http.Handler {
 				r.Body = &timedBody{ReadCloser: r.Body, control: c}
 			}
 		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// crashOnPanic ends the process when a handler panics. net/http would go on, with
+// whatever the handler had locked still locked: a server that neither works nor dies.
+func crashOnPanic(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler { // a handler's way to cut the connection
+				panic(v)
+			}
+			message := fmt.Sprintf("handler of %s: %v\n\n%s", r.URL.Path, v, debug.Stack())
+			go panic(message) // out of reach of net/http's recover
+			select {}
+		}()
 		next.ServeHTTP(w, r)
 	})
 }

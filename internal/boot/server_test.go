@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +131,30 @@ func TestBodyLimitEndsWithTheBody(t *testing.T) {
 		boundBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) })).ServeHTTP(d, r)
 		if fmt.Sprint(d.set) != fmt.Sprint(want) {
 			t.Errorf("body %q: got deadlines %v, want %v", body, d.set, want)
+		}
+	}
+}
+
+// TestPanicEndsTheProcess runs itself as the process that is to end.
+func TestPanicEndsTheProcess(t *testing.T) {
+	if os.Getenv("BOOT_TEST_PANIC") != "" {
+		s := serve(t, Endpoint{Name: "public", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/abort" {
+				panic(http.ErrAbortHandler)
+			}
+			panic("broken invariant")
+		})})
+		_, err := http.Get("http://" + s.Addr() + "/abort")
+		fmt.Fprintln(os.Stderr, "survived the abort:", err != nil)
+		_, _ = http.Get("http://" + s.Addr() + "/panic")
+		os.Exit(0)
+	}
+	c := exec.Command(os.Args[0], "-test.run=^TestPanicEndsTheProcess$")
+	c.Env = append(os.Environ(), "BOOT_TEST_PANIC=1")
+	out, err := c.CombinedOutput()
+	for _, want := range []string{"survived the abort: true", "handler of /panic: broken invariant", "server_test.go"} {
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("got %v, want %q in %s", err, want, out)
 		}
 	}
 }

@@ -116,13 +116,18 @@ func (c *Children) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	c.mu.Lock()
-	all := append(append([]*Child(nil), c.backends...), c.api)
+	backends := append([]*Child(nil), c.backends...)
 	c.mu.Unlock()
 	var errs []error
-	for _, child := range all {
-		errs = append(errs, child.Stop(ctx))
+	for _, b := range backends {
+		select {
+		case <-c.api.Done(): // nobody is left to report to
+			errs = append(errs, b.Kill())
+		default:
+			errs = append(errs, b.Stop(ctx))
+		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.api.Stop(ctx))...)
 }
 
 // Usage returns what they have used, by program; backends are added up.

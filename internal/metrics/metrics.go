@@ -20,9 +20,12 @@ import (
 	"shedload/internal/boot"
 )
 
+// Registry holds the metrics of one program.
+type Registry = prometheus.Registry
+
 // NewRegistry returns a registry with what every program exposes: its build, its
 // configuration in force (secrets masked), and the Go runtime's metrics.
-func NewRegistry(program string, settings []boot.Setting) *prometheus.Registry {
+func NewRegistry(program string, settings []boot.Setting) *Registry {
 	r := prometheus.NewRegistry()
 	b := boot.BuildInfo()
 	r.MustRegister(
@@ -51,7 +54,7 @@ func constant(name, help string, labels prometheus.Labels) prometheus.Collector 
 }
 
 // Handler serves the registry to a few scrapers at a time.
-func Handler(r *prometheus.Registry) http.Handler {
+func Handler(r *Registry) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 8, Registry: r})
 }
 
