@@ -140,7 +140,10 @@ Variables: see loadgen serve --help.`,
 	root.SetErr(c.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "no progress, only results and errors")
-	root.AddCommand(c.demo(), c.run(), c.version(), c.program("apiserver", RunAPIServer), c.program("backend", RunBackend))
+	root.AddCommand(
+		c.demo(), c.run(), c.sweep(), c.report(), c.compare(), c.scenarios(), c.validate(), c.schema(), c.policy(), c.version(),
+		c.program("apiserver", RunAPIServer), c.program("backend", RunBackend),
+	)
 	return root
 }
 

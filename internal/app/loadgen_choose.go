@@ -58,7 +58,15 @@ func chooseFrom(name string, variants, sets []string) (choice, error) {
 	for _, v := range variants {
 		c.named[v] = true
 	}
-	c.plans, err = c.scenario.Plans(variants, sets...)
+	selected, err := c.scenario.Select(variants)
+	if err != nil {
+		return choice{}, err
+	}
+	// What is wrong with an override is wrong in each variant: it is said of the first.
+	if _, err = c.scenario.Plans(selected[:1], sets...); err != nil {
+		return choice{}, err
+	}
+	c.plans, err = c.scenario.Plans(selected, sets...)
 	return c, err
 }
 

@@ -43,7 +43,7 @@ minutes; with --full it is the published experiment, of 90 seconds each.`,
   loadgen demo --full --out demo-record`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.validFormat(); err != nil {
+			if err := validFormat(o.format); err != nil {
 				return err
 			}
 			return c.runDemo(cmd.Context(), full, &o)

@@ -12,14 +12,10 @@ import (
 
 // live runs a plan on real processes and records its rows as they come.
 func (c *cli) live(ctx context.Context, p scenario.Plan, o *runOptions, record *report.Record) (report.Variant, error) {
-	target, err := o.remote.resolve(ctx, c)
-	if err != nil {
-		return report.Variant{}, err
-	}
 	client.MoreProcs()
 	progress := c.progress(p.Variant)
 	var lost error // of the record, which must not end the run
-	options := control.Options{Plan: p, Target: target, Force: o.remote.force, Progress: func(at control.Progress) {
+	options := control.Options{Plan: p, Target: o.remote.system, Force: o.remote.force, Progress: func(at control.Progress) {
 		progress.tick(at)
 		if err := record.Append(at.Rows); err != nil && lost == nil {
 			lost = err

@@ -16,7 +16,10 @@ import (
 func (c *cli) record(ch choice, plans []scenario.Plan, o *runOptions, dir string) (*report.Record, error) {
 	m := report.Manifest{
 		Build: boot.BuildInfo(), Scenario: ch.scenario.Name, Engine: o.engine, Seed: uint64(plans[0].Seed), Seeds: o.seeds,
-		Command: o.command, Target: o.remote.target, Host: report.HostFacts(), Hashes: map[string]string{"scenario": ch.hash},
+		Command: o.command, Host: report.HostFacts(), Hashes: map[string]string{"scenario": ch.hash},
+	}
+	if o.remote.system != nil {
+		m.Target = o.remote.system.Public
 	}
 	for _, p := range plans {
 		text, err := report.Resolved(p)

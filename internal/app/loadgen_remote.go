@@ -18,6 +18,8 @@ import (
 type remoteOptions struct {
 	target, admin, backendAdmin string
 	force, yesRemote            bool
+
+	system *control.Target // what they resolve to; nil: none, the run starts its own
 }
 
 func (o *remoteOptions) flags(cmd *cobra.Command) {
@@ -29,11 +31,11 @@ func (o *remoteOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.yesRemote, "yes-remote", false, "allow a target that is neither on this machine nor in a private network")
 }
 
-// resolve returns the target that flags or the environment name; nil for none.
-func (o *remoteOptions) resolve(ctx context.Context, c *cli) (*control.Target, error) {
+// resolve finds the target that flags or the environment name.
+func (o *remoteOptions) resolve(ctx context.Context, c *cli) error {
 	config, err := c.config()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t := control.Target{
 		Public: or(o.target, string(config.TargetURL)), APIAdmin: or(o.admin, string(config.APIAdminURL)),
@@ -41,19 +43,20 @@ func (o *remoteOptions) resolve(ctx context.Context, c *cli) (*control.Target, e
 	}
 	if t.Public == "" {
 		if o.admin != "" || o.backendAdmin != "" {
-			return nil, errors.New("--admin belongs to a --target")
+			return errors.New("--admin belongs to a --target")
 		}
-		return nil, nil
+		return nil
 	}
 	for flag, text := range map[string]string{"--target": t.Public, "--admin": t.APIAdmin, "--backend-admin": t.BackendAdmin} {
 		if err := guard(ctx, flag, text, o.yesRemote); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if t.APIAdmin == "" {
 		c.say("no --admin: the clients' view alone is measured")
 	}
-	return &t, nil
+	o.system = &t
+	return nil
 }
 
 func or(a, b string) string {

@@ -35,6 +35,7 @@ type runOptions struct {
 	format string
 	check  bool
 	plan   bool
+	rows   bool // print a line for each variant, instead of columns
 	remote remoteOptions
 
 	// command is what was typed, for the manifest.
@@ -61,7 +62,7 @@ func (o *runOptions) validate(cmd *cobra.Command) error {
 	if !slices.Contains([]string{engineLive, engineSim}, o.engine) {
 		return fmt.Errorf("--engine: %s", scenario.Unknown("engine", o.engine, []string{engineLive, engineSim}))
 	}
-	if err := o.validFormat(); err != nil {
+	if err := validFormat(o.format); err != nil {
 		return err
 	}
 	switch {
@@ -78,9 +79,9 @@ func (o *runOptions) validate(cmd *cobra.Command) error {
 	return nil
 }
 
-func (o *runOptions) validFormat() error {
-	if !slices.Contains([]string{formatTable, formatJSON}, o.format) {
-		return fmt.Errorf("--format: %s", scenario.Unknown("format", o.format, []string{formatTable, formatJSON}))
+func validFormat(format string) error {
+	if !slices.Contains([]string{formatTable, formatJSON}, format) {
+		return fmt.Errorf("--format: %s", scenario.Unknown("format", format, []string{formatTable, formatJSON}))
 	}
 	return nil
 }
@@ -130,6 +131,11 @@ running system; the sim engine runs the same policies in virtual time, in a seco
 
 // runAll runs the choices one after the other and prints what came out.
 func (c *cli) runAll(ctx context.Context, choices []choice, o *runOptions) ([]report.Variant, error) {
+	if o.engine == engineLive {
+		if err := o.remote.resolve(ctx, c); err != nil {
+			return nil, err
+		}
+	}
 	var all []report.Variant
 	var errs []error
 	for _, ch := range choices {
@@ -195,6 +201,9 @@ func (c *cli) runChoice(ctx context.Context, ch choice, o *runOptions, out strin
 			break
 		}
 	}
+	if len(vs) == 0 && failed != nil {
+		return nil, errors.Join(failed, record.Discard())
+	}
 	errs := []error{failed, ctx.Err(), tables(record, ch.scenario, plans, vs)}
 	errs = append(errs, record.Close(len(vs) < len(plans)))
 	if o.format != formatJSON {
@@ -238,13 +247,14 @@ func (c *cli) judge(s *scenario.Scenario, plans []scenario.Plan, vs []report.Var
 	var errs []error
 	for _, v := range vs {
 		name := v.Scenario + "/" + v.Variant
+		if v.Incident != "" {
+			errs = append(errs, invalid(fmt.Errorf("%s is partial: %s", name, v.Incident)))
+		}
 		switch {
 		case !v.Generator.Delivered:
 			errs = append(errs, invalid(fmt.Errorf("%s is not a result: %d of %d sends were missed (allowed are 0.1 %%); the machine was too busy", name, v.Generator.Missed, v.Generator.Sends)))
 		case !v.Conservation.OK:
 			errs = append(errs, invalid(fmt.Errorf("%s is not a result: the sums do not add up: %+v", name, v.Conservation)))
-		case v.Incident != "":
-			errs = append(errs, invalid(fmt.Errorf("%s is partial: %s", name, v.Incident)))
 		}
 	}
 	if o.check {
@@ -259,10 +269,13 @@ func (c *cli) print(vs []report.Variant, o *runOptions) error {
 		return nil
 	}
 	write := report.WriteTable
-	if o.seeds > 1 {
+	switch {
+	case o.seeds > 1:
 		write = report.WriteSeeds
+	case o.rows:
+		write = report.WriteRows
 	}
-	if err := write(c.stdout, vs, c.style); err != nil {
+	if err := write(c.stdout, vs, c.style); err != nil || o.rows {
 		return err
 	}
 	for _, v := range vs {

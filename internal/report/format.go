@@ -50,4 +50,5 @@ func millis(ms float64) string {
 	return figure(ms) + " ms"
 }
 
-func megabytes(bytes int64) string { return Count((bytes+(1<<20)-1)>>20) + " MB" }
+// Bytes writes an amount of memory in whole megabytes, rounded up.
+func Bytes(bytes int64) string { return Count((bytes+(1<<20)-1)>>20) + " MB" }

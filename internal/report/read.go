@@ -23,7 +23,7 @@ func Open(dir string) (Page, error) {
 		return p, err
 	}
 	for _, v := range doc.Variants {
-		path := filepath.Join(dir, SeriesFile(filepath.Base(v.Variant)))
+		path := filepath.Join(dir, SeriesFile(v.Variant))
 		f, err := os.Open(path)
 		if err != nil {
 			return p, fmt.Errorf("record: %w", err)

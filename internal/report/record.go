@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"shedload/internal/ledger"
@@ -22,8 +23,16 @@ const (
 	PageFile     = "report.html"
 )
 
-// SeriesFile is the name of a variant's time series.
-func SeriesFile(variant string) string { return "timeseries-" + variant + ".csv" }
+// SeriesFile is the name of a variant's time series. What file names cannot hold
+// everywhere becomes an underscore.
+func SeriesFile(variant string) string {
+	return "timeseries-" + strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' || strings.ContainsRune("/\\:*?\"<>|", r) {
+			return '_'
+		}
+		return r
+	}, variant) + ".csv"
+}
 
 // Record is the folder of a run, written as it goes: rows as they become known, the
 // rest after each variant. What has not been closed, after a crash for instance,
@@ -117,6 +126,18 @@ func (r *Record) Close(partial bool) error {
 	r.manifest.Ended = &end
 	r.manifest.Partial = partial || slices.ContainsFunc(r.doc.Variants, func(v Variant) bool { return v.Partial })
 	errs = append(errs, r.writePage(), r.hash(), r.writeManifest())
+	return errors.Join(errs...)
+}
+
+// Discard removes a record in which nothing has been measured.
+func (r *Record) Discard() error {
+	var errs []error
+	if r.series != nil {
+		errs = append(errs, r.series.Close(), os.Remove(r.series.Name()))
+	}
+	for _, path := range []string{filepath.Join(r.dir, SummaryFile), filepath.Join(r.dir, ManifestFile), r.dir} {
+		errs = append(errs, os.Remove(path))
+	}
 	return errors.Join(errs...)
 }
 

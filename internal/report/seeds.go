@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -95,7 +96,7 @@ func WriteSeeds(w io.Writer, vs []Variant, _ Style) error {
 		}
 		row := table.Row{v.Heading(), v.Seeds.Count}
 		for _, name := range shown {
-			row = append(row, v.Seeds.Figures[name].String())
+			row = append(row, v.Seeds.Figures[name].say(strings.HasSuffix(name, "_share")))
 		}
 		t.AppendRow(append(row, percent(v.Seeds.CollapsedShare), percent(v.Seeds.UsersCollapsedShare)))
 	}
@@ -103,7 +104,11 @@ func WriteSeeds(w io.Writer, vs []Variant, _ Style) error {
 	return err
 }
 
-// String is median (min – max).
-func (s Spread) String() string {
-	return fmt.Sprintf("%s (%s – %s)", figure(s.Median), figure(s.Min), figure(s.Max))
+// say writes median (min – max), of shares in per cent.
+func (s Spread) say(share bool) string {
+	say := figure
+	if share {
+		say = percent
+	}
+	return fmt.Sprintf("%s (%s – %s)", say(s.Median), say(s.Min), say(s.Max))
 }

@@ -163,7 +163,7 @@ func memory(p Process) string {
 	if p.PeakRSS == 0 {
 		return ""
 	}
-	return megabytes(p.PeakRSS)
+	return Bytes(p.PeakRSS)
 }
 
 const (
