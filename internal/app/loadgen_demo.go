@@ -77,11 +77,12 @@ func (c *cli) runDemo(ctx context.Context, full bool, o *runOptions) error {
 		}
 		c.say("\n%d of %d: %s. %s\n%s", i+1, len(choices[0].plans), p.Variant, p.About, lookFor[p.Variant])
 	}
+	o.after = c.pictures
 	vs, err := c.runAll(ctx, choices, o)
 	if o.format != formatTable || len(vs) == 0 {
 		return err
 	}
-	return worst([]error{err, c.pictures(vs), c.conclude(vs)})
+	return worst([]error{err, c.conclude(vs)})
 }
 
 // introduce says what the demo is made of, in the plan's own numbers.
@@ -97,12 +98,18 @@ again if there is no answer; from %s on for %s they are %s a second. The same %s
 
 // pictures draws the worst and the best of the demo.
 func (c *cli) pictures(vs []report.Variant) error {
-	fmt.Fprintln(c.stdout)
-	if err := report.WriteGraph(c.stdout, vs[0], c.style); err != nil || len(vs) == 1 {
-		return err
+	shown := vs
+	if len(vs) > 2 {
+		shown = []report.Variant{vs[0], vs[len(vs)-1]}
 	}
-	fmt.Fprintln(c.stdout)
-	return report.WriteGraph(c.stdout, vs[len(vs)-1], c.style)
+	for _, v := range shown {
+		fmt.Fprintln(c.stdout)
+		if err := report.WriteGraph(c.stdout, v, c.style); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(c.stdout)
+	return err
 }
 
 // conclude says what was seen, and what to type next.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"shedload/internal/control"
 	"shedload/internal/ledger"
 	"shedload/internal/report"
@@ -85,6 +87,9 @@ func (p *progress) block(at control.Progress) {
 		"  " + p.paint(stateColor[at.State], at.State),
 	}
 	for _, l := range lines {
+		if p.width > 0 { // a line that wraps would be two lines when it is rewritten
+			l = text.Trim(l, p.width-1)
+		}
 		fmt.Fprintf(p.w, "\r\x1b[K%s\n", l)
 	}
 	p.lines = len(lines)
@@ -94,11 +99,11 @@ var stateColor = map[string]string{
 	ledger.Healthy: "32", ledger.Overloaded: "33", ledger.Down: "1;31", ledger.Recovering: "36",
 }
 
-func (p *progress) paint(color, text string) string {
+func (p *progress) paint(color, s string) string {
 	if !p.color || color == "" {
-		return text
+		return s
 	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return "\x1b[" + color + "m" + s + "\x1b[0m"
 }
 
 // bar shows how much of the time is over.

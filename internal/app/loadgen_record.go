@@ -81,8 +81,9 @@ func tables(r *report.Record, s *scenario.Scenario, plans []scenario.Plan, vs []
 }
 
 // checkAll holds the runs against what the scenario expects of them.
-func (c *cli) checkAll(s *scenario.Scenario, plans []scenario.Plan, vs []report.Variant) []error {
-	var errs []error
+func (c *cli) checkAll(s *scenario.Scenario, plans []scenario.Plan, vs []report.Variant, o *runOptions) []error {
+	errs := o.unmet
+	o.unmet = nil
 	summaries := make([]ledger.Summary, len(vs))
 	for i, v := range vs {
 		summaries[i] = v.Summary

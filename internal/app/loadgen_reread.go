@@ -35,7 +35,7 @@ func (c *cli) report() *cobra.Command {
 				return report.WriteJSON(c.stdout, report.Document{Variants: page.Variants})
 			}
 			o.seeds = page.Manifest.Seeds
-			return c.print(page.Variants, &o)
+			return c.show(page.Variants, &o)
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "format", formatTable, "table or json")

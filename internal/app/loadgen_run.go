@@ -40,8 +40,12 @@ type runOptions struct {
 
 	// command is what was typed, for the manifest.
 	command []string
-	// before and after are told of each variant. Nil tells nobody.
-	before, after func(i int, p scenario.Plan)
+	// before is told of each variant that is about to run, after of all when they have
+	// been printed. Nil tells nobody.
+	before func(i int, p scenario.Plan)
+	after  func(vs []report.Variant) error
+	// unmet are the expectations that seeds after the first did not meet.
+	unmet []error
 }
 
 func (o *runOptions) flags(cmd *cobra.Command, engine string) {
@@ -206,10 +210,11 @@ func (c *cli) runChoice(ctx context.Context, ch choice, o *runOptions, out strin
 	}
 	errs := []error{failed, ctx.Err(), tables(record, ch.scenario, plans, vs)}
 	errs = append(errs, record.Close(len(vs) < len(plans)))
-	if o.format != formatJSON {
-		errs = append(errs, c.print(vs, o))
+	if o.format == formatJSON {
+		c.say("record: %s", record.Dir())
+	} else {
+		errs = append(errs, c.print(vs, o, record.Dir()))
 	}
-	c.say("record: %s", record.Dir())
 	errs = append(errs, c.judge(ch.scenario, plans, vs, o)...)
 	return vs, worst(errs)
 }
@@ -258,13 +263,27 @@ func (c *cli) judge(s *scenario.Scenario, plans []scenario.Plan, vs []report.Var
 		}
 	}
 	if o.check {
-		errs = append(errs, c.checkAll(s, plans, vs)...)
+		errs = append(errs, c.checkAll(s, plans, vs, o)...)
 	}
 	return errs
 }
 
-// print writes the table and a sentence for each variant.
-func (c *cli) print(vs []report.Variant, o *runOptions) error {
+// print writes the table, a sentence for each variant, and where the record is.
+func (c *cli) print(vs []report.Variant, o *runOptions, dir string) error {
+	if err := c.show(vs, o); err != nil {
+		return err
+	}
+	if o.after != nil {
+		if err := o.after(vs); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(c.stdout, "record: %s (open %s in a browser)\n", dir, filepath.Join(dir, report.PageFile))
+	return err
+}
+
+// show writes the table, and a sentence for each variant unless each has a row.
+func (c *cli) show(vs []report.Variant, o *runOptions) error {
 	if len(vs) == 0 {
 		return nil
 	}

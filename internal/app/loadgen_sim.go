@@ -72,6 +72,11 @@ func (c *cli) simulate(ctx context.Context, p scenario.Plan, o *runOptions) (rep
 	v.Rows = rows
 	if o.seeds > 1 {
 		v.Seeds = report.SeedsOf(uint64(p.Seed), summaries)
+		for i, s := range summaries[1:] {
+			for _, f := range p.Check(s) {
+				o.unmet = append(o.unmet, failure{exitExpectation, fmt.Errorf("seed %d: %s", uint64(p.Seed)+uint64(i)+1, f)})
+			}
+		}
 	}
 	c.say("%s: simulated %s in %.2f s (%s events)", p.Variant, p.Horizon, time.Since(began).Seconds(), report.Count(events))
 	return v, nil
