@@ -42,7 +42,7 @@ func (w *Worker) step(now work.Instant) (next work.Instant, more bool) {
 		w.sleeper = nil // it ends with the dispatcher; nobody may wake it any more
 		return 0, false
 	}
-	if w.mustSendLocked(now) && now >= w.sendAt {
+	for w.sendTimeLocked(now) <= now {
 		w.sendLocked(now)
 	}
 	w.until = w.nextLocked(now)
@@ -79,8 +79,19 @@ func (w *Worker) throughLocked() bool {
 	return w.left && w.open == 0 && w.numbers.Busy == 0 && len(w.reports) == 0
 }
 
-func (w *Worker) mustSendLocked(now work.Instant) bool {
-	return len(w.reports) > 0 || w.wantLocked(now) > 0 || (w.closing && !w.left)
+// sendTimeLocked is when the next request is to leave. Requests are spaced, so
+// that what ends at about the same time travels together; one that is full does
+// not wait, and none leaves before a backoff is over.
+func (w *Worker) sendTimeLocked(now work.Instant) work.Instant {
+	reports, want := len(w.reports), w.wantLocked(now)
+	switch {
+	case reports >= maxBatch || want >= maxBatch:
+		return w.retryAt
+	case reports > 0 || want > 0 || (w.closing && !w.left):
+		return max(w.sendAt, w.retryAt)
+	default:
+		return work.Never
+	}
 }
 
 // wantLocked is how many workers are idle and not asked for yet.
@@ -92,10 +103,7 @@ func (w *Worker) wantLocked(now work.Instant) int {
 }
 
 func (w *Worker) nextLocked(now work.Instant) work.Instant {
-	next := min(w.running.next(), w.model.NextChange(now))
-	if w.mustSendLocked(now) {
-		next = min(next, w.sendAt)
-	}
+	next := min(w.running.next(), w.model.NextChange(now), w.sendTimeLocked(now))
 	if w.closing {
 		next = min(next, w.giveUp)
 	}
@@ -111,11 +119,15 @@ func (w *Worker) wakeLocked() {
 	}
 }
 
-// sendLocked starts a request with all reports that wait, asking for work for
-// all idle workers.
+// sendLocked starts a request with the reports that wait, asking for work for
+// the idle workers, as far as fits.
 func (w *Worker) sendLocked(now work.Instant) {
-	x := exchange{reports: w.reports, want: w.wantLocked(now), leave: w.closing && !w.left, sent: now}
-	w.reports = nil
+	n := min(len(w.reports), maxBatch)
+	x := exchange{reports: w.reports[:n:n], want: min(w.wantLocked(now), maxBatch), leave: w.closing && !w.left, sent: now}
+	w.reports = w.reports[n:]
+	if len(w.reports) == 0 {
+		w.reports = nil // its memory belongs to the requests now
+	}
 	w.left = w.left || x.leave
 	w.asked += x.want
 	w.open++

@@ -104,7 +104,7 @@ func (w *Worker) failedLocked(x exchange, err error, now work.Instant) {
 		return // one of many that failed together counts for all
 	}
 	pause := w.backoff.next()
-	w.failedAt, w.sendAt = now, now.Add(pause)
+	w.failedAt, w.retryAt = now, now.Add(pause)
 	w.log.Warn("no work from the API server", zap.Error(err), zap.Duration("retry_in", pause))
 }
 

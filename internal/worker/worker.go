@@ -34,6 +34,9 @@ const (
 	// saves nine requests in ten, and it costs a worker half a millisecond at
 	// most. A request after a quiet millisecond leaves at once.
 	batch = time.Millisecond
+	// maxBatch bounds the reports and the wishes of one request. Workers that run
+	// in step would otherwise all stand idle while one long answer is made.
+	maxBatch = 50
 )
 
 // Sleeper puts the dispatcher to sleep. The contract is that of a precise
@@ -103,7 +106,8 @@ type Worker struct {
 	asked   int          // workers that an unanswered request asks work for
 	open    int          // unanswered requests
 	until   work.Instant // the dispatcher sleeps until then
-	sendAt  work.Instant // no request before
+	sendAt  work.Instant // no request before, unless it is full
+	retryAt work.Instant // no request before at all
 	backoff backoff
 	closing bool
 	left    bool // the server has been told that we leave
