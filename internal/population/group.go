@@ -162,7 +162,7 @@ func (g *Group) step(i uint32, s *slot, now work.Instant, in retry.Input) {
 		g.wake(i, s, c.At, RetryDue)
 	case retry.Stop:
 		request := s.request
-		g.ended(s, now, endOf(c.Why, s.call.Tries()))
+		g.ended(s, now, EndOf(c.Why, s.call.Tries()))
 		g.slots.free(i, s)
 		if g.spec.Users > 0 {
 			g.think(now, request+g.round)
@@ -182,7 +182,8 @@ func (g *Group) wake(i uint32, s *slot, at work.Instant, kind TimerKind) {
 	g.host.Wake(at, Timer{Call: i, Gen: s.gen, Kind: kind})
 }
 
-func endOf(why retry.Why, tries int) ledger.End {
+// EndOf returns how a request ended that stopped after so many tries.
+func EndOf(why retry.Why, tries int) ledger.End {
 	switch {
 	case why == retry.Success:
 		return ledger.EndSucceeded

@@ -235,7 +235,5 @@ func (c *checker) rest() {
 	if err := (ledger.Config{Resolution: c.e.Model.LatencyUnit}).Validate(); err != nil {
 		c.bad(at("model", "latency_unit"), "%s", err)
 	}
-	if c.e.Model.Step < 0 || c.e.Model.Step > c.e.Horizon {
-		c.bad(at("model", "step"), "is %s: allowed is 0s (event by event) up to the horizon", c.e.Model.Step)
-	}
+	c.step()
 }

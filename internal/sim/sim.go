@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"shedload/internal/arrival"
+	"shedload/internal/fluid"
 	"shedload/internal/ledger"
 	"shedload/internal/population"
 	"shedload/internal/scenario"
@@ -22,12 +23,17 @@ import (
 type Result struct {
 	Ledger  *ledger.Ledger
 	Summary ledger.Summary
-	// Events is the number of events that the loop went through.
+	// Events is the number of events that the loop went through, or of moves in steps.
 	Events int64
 }
 
-// Run runs p to its horizon. The error names what in p virtual time cannot do.
+// Run runs p to its horizon, event by event or, if p has a model.step, in steps
+// (package fluid). The error names what in p virtual time cannot do.
 func Run(p scenario.Plan) (Result, error) {
+	if p.Model.Step > 0 {
+		r, err := fluid.Run(p)
+		return Result{Ledger: r.Ledger, Summary: r.Summary, Events: r.Moves}, err
+	}
 	s, err := newSimulation(p)
 	if err != nil {
 		return Result{}, fmt.Errorf("simulate %s/%s: %w", p.Scenario, p.Variant, err)

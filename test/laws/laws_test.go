@@ -21,6 +21,7 @@ const root = "../.."
 var core = map[string][]string{
 	"work": nil, "draw": nil, "queue": nil, "admit": nil, "station": nil,
 	"retry": nil, "population": nil, "arrival": nil, "service": nil,
+	"fluid":    nil,
 	"deadline": {"net/http", "context"},
 	"ledger":   {"github.com/HdrHistogram/hdrhistogram-go"},
 	"scenario": {"github.com/goccy/go-yaml", "github.com/expr-lang/expr"},
