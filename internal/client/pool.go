@@ -155,6 +155,7 @@ func (p *pool) warm(ctx context.Context, first net.Conn, n int) error {
 
 // closeAll ends all connections, and so their goroutines.
 func (p *pool) closeAll() {
+	p.idle = nil // no need to look each up
 	for c := range p.all {
 		c.close()
 	}

@@ -79,7 +79,7 @@ func TestReplies(t *testing.T) {
 					want := tt.want
 					// A date counts from when it was received.
 					if strings.HasPrefix(a.retryAfter, "Sat") {
-						want.RetryAfter = time.Date(2000, 1, 1, 0, 0, 11, 0, time.UTC).Sub(time.Now())
+						want.RetryAfter = time.Until(time.Date(2000, 1, 1, 0, 0, 11, 0, time.UTC))
 					}
 					if got != want || pending {
 						t.Errorf("result %+v, want %+v", got, want)

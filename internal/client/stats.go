@@ -1,6 +1,7 @@
 package client
 
 import (
+	"shedload/internal/retry"
 	"shedload/internal/work"
 )
 
@@ -29,7 +30,16 @@ type Stats struct {
 	LateAnswers, Cut int64
 	// ClientErrors counts why attempts got no answer. Kinds without a count are absent.
 	ClientErrors map[string]int64
+	Groups       []GroupStats
 	Over         bool
+}
+
+// GroupStats is a group at one moment; of one that is spread over processes, the
+// open requests of all and the gates of the first.
+type GroupStats struct {
+	Name  string
+	Open  int // requests under way and users that think
+	Gates retry.Gauges
 }
 
 // Stats returns the present figures. It may be called at any time.
@@ -52,6 +62,11 @@ func (g *Generator) Stats() Stats {
 		s.Conns, s.Idle, s.Waiting = len(g.pool.all), len(g.pool.idle), len(g.pool.waiting)
 	}
 	for _, m := range g.members {
+		group := GroupStats{Name: m.spec.Population.Name, Gates: m.groups[0].Gauges(s.Now)}
+		for _, part := range m.groups {
+			group.Open += part.Len()
+		}
+		s.Groups = append(s.Groups, group)
 		if m.schedule != nil {
 			s.Rate += m.schedule.Rate(s.Now)
 			if s.Phase == "" {

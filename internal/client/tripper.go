@@ -65,9 +65,13 @@ func (t *tripper) launch(s shot) {
 	for len(t.waiting) > 0 && t.waiting[0].state != grounded {
 		t.waiting.pop()
 	}
+	g := t.m.g
+	if s.attempt.Deadline.Sub(g.now()) < minLeft {
+		s.unsent(kindTooLate)
+		return
+	}
 	f := &flight{shot: s, t: t}
 	t.waiting.push(f)
-	g := t.m.g
 	end := g.start.Add(time.Duration(s.attempt.Deadline) + t.m.grace)
 	var ctx context.Context
 	ctx, f.cancel = context.WithDeadline(g.ctx, end)

@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+)
+
+// New returns a generator. The error says what about c cannot be.
+func New(c Config) (*Generator, error) {
+	c.Groups = append([]Group(nil), c.Groups...)
+	for i := range c.Groups {
+		c.Groups[i].defaults()
+	}
+	target, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{config: c, target: target}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	for i := range c.Groups {
+		m, err := g.newMember(uint16(i))
+		if err != nil {
+			return nil, fmt.Errorf("client %q: %w", c.Groups[i].Population.Name, err)
+		}
+		g.members = append(g.members, m)
+	}
+	g.carriers()
+	if need, have := g.conns(), g.limit; g.pool != nil && need > have {
+		return nil, fmt.Errorf("connections: needs %d (new requests of one patience, and a reserve), have %d", need, have)
+	}
+	return g, nil
+}
+
+// carriers gives each member its carrier; they share the connections that are allowed.
+func (g *Generator) carriers() {
+	carriers := 0
+	for _, m := range g.members {
+		if !m.spec.raw(g.target) {
+			carriers++
+		} else if g.pool == nil {
+			g.pool = newPool(g)
+			carriers++
+		}
+	}
+	g.limit = max(1, g.config.MaxConns/carriers)
+	for _, m := range g.members {
+		if m.spec.raw(g.target) {
+			m.carrier = g.pool
+		} else {
+			m.carrier = newTripper(m, g.limit)
+		}
+	}
+	if g.pool != nil {
+		g.pool.limit, g.pool.reserve = g.limit, g.reserve()
+	}
+}
+
+// Prepare opens the connections that the load will need at first, so that no send
+// waits for them. The error says that, and why, the target cannot be reached.
+func (g *Generator) Prepare(ctx context.Context) error {
+	c, err := g.connect(ctx)
+	if err == nil && g.pool == nil {
+		return c.Close()
+	}
+	if err == nil {
+		err = g.pool.warm(ctx, c, g.Conns())
+	}
+	if err != nil {
+		return fmt.Errorf("target %s cannot be reached: %w", g.config.Target, err)
+	}
+	return nil
+}
+
+// connect opens a connection to the target.
+func (g *Generator) connect(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
+	defer cancel()
+	port := g.target.Port()
+	if port == "" {
+		port = g.target.Scheme // a service name that every system knows
+	}
+	return g.config.Dial(ctx, "tcp", net.JoinHostPort(g.target.Hostname(), port))
+}
