@@ -88,6 +88,14 @@ func (g *Generator) Conns() int {
 
 func (g *Generator) conns() int { return g.reserve() + g.connsFor(math.MaxInt64) }
 
+// atFirst returns how many connections are opened before the run: enough for a
+// second in which nothing is answered.
+func (g *Generator) atFirst() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reserve() + g.connsFor(time.Second)
+}
+
 // connsFor returns how many requests come in d, or in a patience if that is
 // shorter, at the highest rate.
 func (g *Generator) connsFor(d time.Duration) int {

@@ -64,7 +64,7 @@ func (g *Generator) Prepare(ctx context.Context) error {
 		return c.Close()
 	}
 	if err == nil {
-		err = g.pool.warm(ctx, c, g.Conns())
+		err = g.pool.warm(ctx, c, g.atFirst())
 	}
 	if err != nil {
 		return fmt.Errorf("target %s cannot be reached: %w", g.config.Target, err)
