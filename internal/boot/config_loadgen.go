@@ -8,6 +8,7 @@ type Loadgen struct {
 	TargetURL       BaseURL `env:"TARGET_URL" help:"the apiserver's public listener; without it, run starts its own"`
 	APIAdminURL     BaseURL `env:"API_ADMIN_URL" help:"the apiserver's admin listener, for a target"`
 	BackendAdminURL BaseURL `env:"BACKEND_ADMIN_URL" help:"the backend's admin listener, for a target's faults"`
+	Lanes           Lanes   `env:"LANES" help:"several targets at once that get identical arrivals, instead of one: RUN=TARGET_URL[+ADMIN_URL],..."`
 	ControlAddr     Addr    `env:"CONTROL_ADDR" envDefault:"127.0.0.1:9102" help:"where serve listens for spikes, and for metrics and health"`
 	ControlURL      BaseURL `env:"CONTROL_URL" envDefault:"http://127.0.0.1:9102" help:"where spike and watch find a loadgen that serves"`
 	AdminToken      string  `env:"ADMIN_TOKEN" secret:"true" help:"bearer token for changes through admin and control listeners"`

@@ -73,6 +73,10 @@ func TestWrongEnvironment(t *testing.T) {
 		{"backend", "DEGRADE", "much", "none"},
 		{"backend", "SEED", "-1", "a whole number"},
 		{"loadgen", "RUN", "FIFO", "lower-case"},
+		{"loadgen", "LANES", "fifo", "RUN=TARGET_URL"},
+		{"loadgen", "LANES", "a=http://h:1,a=http://h:2", "a name of its own"},
+		{"loadgen", "LANES", "a=h:1", "http://HOST:PORT"},
+		{"loadgen", "LANES", "a=http://h:1+h:2", "http://HOST:PORT"},
 		{"loadgen", "TARGET_URL", "https://example.org/path", "http://HOST:PORT"},
 		{"backend", "QUEUE_DISIPLINE", "lifo", "did you mean SHEDLOAD_QUEUE_DISCIPLINE?"},
 		{"backend", "FROBNICATE", "1", "no program knows this variable"},
@@ -185,6 +189,17 @@ func TestClassesKeepTheirTextForm(t *testing.T) {
 	}
 	if err := c.UnmarshalText([]byte(strings.Repeat("a:critical,", 65))); err == nil {
 		t.Error("want an error for 65 classes")
+	}
+}
+
+func TestLanesKeepTheirTextForm(t *testing.T) {
+	const text = "fifo=http://a:8080+http://a:9100,lifo=http://b:8080"
+	var l Lanes
+	if err := l.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := l.MarshalText(); string(got) != text || l[0].Admin != "http://a:9100" || l[1].Admin != "" {
+		t.Errorf("got %s, want %s", got, text)
 	}
 }
 
