@@ -2,23 +2,7 @@ package sim
 
 import (
 	"testing"
-
-	"shedload/internal/scenario"
-	"shedload/scenarios"
 )
-
-func plans(t testing.TB, name string, variants ...string) []scenario.Plan {
-	t.Helper()
-	s, err := scenario.Load(name, scenarios.Open)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Plans(variants)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // BenchmarkShedYourLoad runs the published experiment: 90 virtual seconds, about
 // 300,000 attempts in the two variants that collapse.
