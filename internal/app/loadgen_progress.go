@@ -15,7 +15,7 @@ import (
 )
 
 // progress shows a live run while it goes on: on a terminal a block that is
-// rewritten each second, elsewhere a line every few seconds.
+// rewritten each second, elsewhere a line every few seconds and at each change of phase.
 type progress struct {
 	w        io.Writer
 	name     string
@@ -24,7 +24,8 @@ type progress struct {
 	silent   bool
 	width    int
 	horizon  time.Duration
-	lines    int // of the block on the screen
+	phase    string // of the last line
+	lines    int    // of the block on the screen
 }
 
 func (c *cli) progress(name string) *progress {
@@ -46,7 +47,8 @@ func (p *progress) tick(at control.Progress) {
 	case p.silent:
 	case p.terminal:
 		p.block(at)
-	case int(at.At/time.Second)%plainEvery == 0 || at.Left == 0:
+	case at.Phase != p.phase || int(at.At/time.Second)%plainEvery == 0 || at.Left == 0:
+		p.phase = at.Phase
 		fmt.Fprintf(p.w, "%s: %4s of %s  %-9s offered %6s/s  throughput %4s/s  goodput %4s/s  queue %7s  %s\n",
 			p.name, seconds(at.At), p.horizon, or(at.Phase, "baseline"), report.Count(at.Row.Offered), report.Count(at.Row.Throughput),
 			report.Count(at.Row.GoodputClient), report.Count(at.Row.Queue), at.State)
