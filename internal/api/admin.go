@@ -88,24 +88,24 @@ func signedMs(d time.Duration) string {
 
 // RunRequest is the body of POST /v1/ledger.
 type RunRequest struct {
-	StartsInMS milliseconds        `json:"starts_in_ms"`
-	HorizonMS  milliseconds        `json:"horizon_ms"` // 0: no end
+	StartsInMS Milliseconds        `json:"starts_in_ms"`
+	HorizonMS  Milliseconds        `json:"horizon_ms"` // 0: no end
 	Windows    []ledger.WindowSpec `json:"windows,omitempty"`
 	Force      bool                `json:"force,omitempty"` // also when another run is not over
 }
 
-// milliseconds is a duration as a deadline header writes it.
-type milliseconds time.Duration
+// Milliseconds is a duration whose text form is that of a deadline header.
+type Milliseconds time.Duration
 
 // MarshalText implements encoding.TextMarshaler.
-func (m milliseconds) MarshalText() ([]byte, error) {
+func (m Milliseconds) MarshalText() ([]byte, error) {
 	return []byte(deadline.Format(time.Duration(m))), nil
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (m *milliseconds) UnmarshalText(text []byte) error {
+func (m *Milliseconds) UnmarshalText(text []byte) error {
 	d, err := deadline.ParseMs(string(text))
-	*m = milliseconds(d)
+	*m = Milliseconds(d)
 	return err
 }
 

@@ -245,7 +245,9 @@ func TestNoUnitIsLostInAHandOff(t *testing.T) {
 	})
 }
 
-// worker polls once with little patience; what it gets it finishes.
+// worker polls once with little patience; what it gets it finishes, over
+// connections of its own: net/http may tell a request of the cancellation of
+// the one before it on the same connection.
 func (r *rig) worker(name string, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
@@ -253,8 +255,10 @@ func (r *rig) worker(name string, patience time.Duration) {
 	if err != nil {
 		return
 	}
+	reports := *r
+	reports.client = r.reports
 	for _, l := range got.leases(r.t).Leases {
-		r.finish(l.Lease)
+		reports.finish(l.Lease)
 	}
 }
 
@@ -272,8 +276,10 @@ func TestHandOffsRace(t *testing.T) {
 	srv := &http.Server{Handler: s.Workers()}
 	defer srv.Close()
 	go srv.Serve(l)
-	r := &rig{Server: s, t: t, client: &http.Client{Transport: &http.Transport{DialContext: n.Dial}}}
+	newClient := func() *http.Client { return &http.Client{Transport: &http.Transport{DialContext: n.Dial}} }
+	r := &rig{Server: s, t: t, client: newClient(), reports: newClient()}
 	defer r.client.CloseIdleConnections()
+	defer r.reports.CloseIdleConnections()
 	const units, workers = 2000, 8
 	var wg sync.WaitGroup
 	for w := range workers {

@@ -17,30 +17,30 @@ import (
 type Policy struct {
 	Discipline      *queue.Discipline `json:"discipline,omitempty"`
 	DropMargin      *queue.Margin     `json:"drop_margin,omitempty"`
-	CodelTarget     *span             `json:"codel_target,omitempty"`
-	CodelInterval   *span             `json:"codel_interval,omitempty"`
+	CodelTarget     *Duration         `json:"codel_target,omitempty"`
+	CodelInterval   *Duration         `json:"codel_interval,omitempty"`
 	Door            *admit.Spec       `json:"door,omitempty"`
 	SilentDrops     *bool             `json:"silent_drops,omitempty"`
 	CancelAbandoned *bool             `json:"cancel_abandoned,omitempty"`
-	RetryAfter      *span             `json:"retry_after,omitempty"`
+	RetryAfter      *Duration         `json:"retry_after,omitempty"`
 	DoNotRetry      *bool             `json:"do_not_retry,omitempty"`
 }
 
 const policyFields = "discipline, drop_margin, codel_target, codel_interval, door, silent_drops, cancel_abandoned, retry_after, do_not_retry"
 
-// span is a duration such as "70ms" in JSON.
-type span time.Duration
+// Duration is a time.Duration whose text form is that of Go, such as 70ms.
+type Duration time.Duration
 
 // MarshalText implements encoding.TextMarshaler.
-func (d span) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (d *span) UnmarshalText(text []byte) error {
+func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil || v < 0 || v > time.Hour {
 		return errors.New(`"` + string(text) + `": allowed are durations from 0s to 1h, such as 5ms`)
 	}
-	*d = span(v)
+	*d = Duration(v)
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (s *Server) Policy() Policy {
 	defer s.unlock()
 	c, p := s.station.Config(), s.policy
 	margin := c.Queue.Discipline.Margin(c.Queue.Margin)
-	target, interval, retry := span(c.Queue.CodelTarget), span(c.Queue.CodelInterval), span(c.RetryAfter)
+	target, interval, retry := Duration(c.Queue.CodelTarget), Duration(c.Queue.CodelInterval), Duration(c.RetryAfter)
 	return Policy{
 		Discipline: &c.Queue.Discipline, DropMargin: &margin, CodelTarget: &target, CodelInterval: &interval, Door: &c.Door,
 		SilentDrops: &p.silentDrops, CancelAbandoned: &p.cancelAbandoned, RetryAfter: &retry, DoNotRetry: &c.DoNotRetry,

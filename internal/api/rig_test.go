@@ -24,6 +24,8 @@ type rig struct {
 	net    *bubble.Net
 	client *http.Client
 	close  func()
+	// reports is for requests that nobody cancels.
+	reports *http.Client
 }
 
 const (
@@ -71,9 +73,13 @@ func newRig(t *testing.T, change func(*Config)) *rig {
 		servers = append(servers, srv)
 		go srv.Serve(l)
 	}
-	r.client = &http.Client{Transport: &http.Transport{DialContext: r.net.Dial, MaxIdleConnsPerHost: 1000}}
+	newClient := func() *http.Client {
+		return &http.Client{Transport: &http.Transport{DialContext: r.net.Dial, MaxIdleConnsPerHost: 1000}}
+	}
+	r.client, r.reports = newClient(), newClient()
 	r.close = func() {
 		r.client.CloseIdleConnections()
+		r.reports.CloseIdleConnections()
 		for _, srv := range servers {
 			if err := srv.Close(); err != nil {
 				t.Error(err)

@@ -67,6 +67,18 @@ func (c *conns) dial(n *bubble.Net) func(context.Context, string, string) (net.C
 	}
 }
 
+func (c *conns) dialed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dials
+}
+
+func (c *conns) mend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = false
+}
+
 // cut closes all connections at once and lets none be made: to the server, the
 // process was killed.
 func (c *conns) cut() {
@@ -496,9 +508,7 @@ func TestAKilledWorkerLeavesLostUnits(t *testing.T) {
 		expect(t, "still queued", r.server.Gauges().Queued, 6)
 		r.conserved()
 		// It was not killed after all: its reports are stale, and it works again.
-		r.conns.mu.Lock()
-		r.conns.broken = false
-		r.conns.mu.Unlock()
+		r.conns.mend()
 		time.Sleep(10 * time.Second)
 		expect(t, "stale", r.totals().Stale, 4)
 		expect(t, "stale, by the worker", r.worker.Numbers().Stale, 4)
@@ -514,7 +524,7 @@ func TestAWorkerSurvivesARestartOfTheServer(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		old := r.server
 		old.end()
-		dials := r.conns.dials
+		dials := r.conns.dialed()
 		time.Sleep(30 * time.Second)
 		code, body := r.call("GET", "/readyz", "")
 		expect(t, "ready", code, 503)
@@ -522,7 +532,7 @@ func TestAWorkerSurvivesARestartOfTheServer(t *testing.T) {
 			t.Errorf("body %q", body)
 		}
 		// 5 s apart in the end: 30 s are a dozen tries, not thousands.
-		if n := r.conns.dials - dials; n < 6 || n > 20 {
+		if n := r.conns.dialed() - dials; n < 6 || n > 20 {
 			t.Errorf("%d tries in 30 s", n)
 		}
 		r.server = r.serve(o)
