@@ -140,7 +140,7 @@ func (r *rig) do(ctx context.Context, method, url, body string, headers ...strin
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, reader)
 	if err != nil {
-		r.t.Fatal(err)
+		return reply{}, err
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
