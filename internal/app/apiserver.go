@@ -69,8 +69,10 @@ func RunAPIServer(ctx context.Context, args, environ []string, stdout, stderr io
 	admin.Handle("GET /metrics", metrics.Handler(registry))
 	admin.Handle("/", s.Admin())
 
+	conns := boot.ConnsAllowed(c.MaxConns)
+	log.Info("client connections are bounded", zap.Int("allowed", conns), zap.Int("asked_for", c.MaxConns), zap.Int("file_limit", boot.FileLimit()))
 	servers, err := listen(log,
-		boot.Endpoint{Name: "public", Addr: c.ListenAddr, Handler: s.Public(), H2C: true, MaxConns: boot.ConnsAllowed(c.MaxConns)},
+		boot.Endpoint{Name: "public", Addr: c.ListenAddr, Handler: s.Public(), H2C: true, MaxConns: conns},
 		boot.Endpoint{Name: "workers", Addr: c.WorkerAddr, Handler: s.Workers()},
 		boot.Endpoint{Name: "admin", Addr: c.AdminAddr, Handler: admin},
 	)

@@ -214,6 +214,34 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
+// FuzzTexts reads the text forms of lists: what can be read has a text form that
+// means the same.
+func FuzzTexts(f *testing.F) {
+	f.Add("pay:critical_plus,search:sheddable:catalog")
+	f.Add("search=uniform:1ms,2ms;pay=3ms")
+	f.Add("fifo=http://a:8080+http://a:9100,lifo=http://b")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, v := range []interface {
+			UnmarshalText([]byte) error
+			MarshalText() ([]byte, error)
+		}{new(Classes), new(ClassTimes), new(Lanes)} {
+			if v.UnmarshalText([]byte(text)) != nil {
+				continue
+			}
+			first, err := v.MarshalText()
+			if err != nil {
+				t.Fatalf("%T %q: %v", v, text, err)
+			}
+			if err := v.UnmarshalText(first); err != nil {
+				t.Fatalf("%T %q does not read its own text %q: %v", v, text, first, err)
+			}
+			if second, _ := v.MarshalText(); string(first) != string(second) {
+				t.Errorf("%T: %q became %q", v, first, second)
+			}
+		}
+	})
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add("SHEDLOAD_DROP_MARGIN=70ms\nSHEDLOAD_CLASSES=a:critical")
 	f.Add("SHEDLOAD_=\n=SHEDLOAD_DOOR\nSHEDLOAD_DOOR=\x00")
