@@ -2,12 +2,16 @@ package e2e
 
 import (
 	"bufio"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"shedload/internal/ledger"
 )
 
 // crashScenario is a spike small enough for any machine. Its lease time-out is
@@ -28,15 +32,15 @@ expect:
 // TestABackendKilledInMidSpike kills the backend while it works, starts another,
 // and requires that every attempt is accounted for.
 func TestABackendKilledInMidSpike(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "crash.yaml")
-	if err := os.WriteFile(file, []byte(crashScenario), 0o600); err != nil {
+	plan := filepath.Join(t.TempDir(), "crash.yaml")
+	if err := os.WriteFile(plan, []byte(crashScenario), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	api := start(t, []string{"SHEDLOAD_LEASE_TIMEOUT=1s"}, "apiserver")
 	environ := []string{"SHEDLOAD_API_URL=" + api.url("workers"), "SHEDLOAD_SERVICE_TIME=20ms"}
 	backend := start(t, environ, "backend")
 
-	c := exe(t, time.Minute, nil, "loadgen", "run", file, "--target", api.url("public"), "--admin", api.url("admin"),
+	c := exe(t, time.Minute, nil, "loadgen", "run", plan, "--target", api.url("public"), "--admin", api.url("admin"),
 		"--check", "--format", "json", "--out", filepath.Join(t.TempDir(), "record"))
 	var stdout strings.Builder
 	c.Stdout = &stdout
@@ -84,21 +88,7 @@ func TestABackendKilledInMidSpike(t *testing.T) {
 // no children left.
 func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
-	c := exe(t, time.Minute, nil, "loadgen", "run", "shed-your-load-short/deadline", "--out", record)
-	progress, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(progress)
-	for lines.Scan() && !strings.Contains(lines.Text(), "offered") {
-	}
-	children := childrenOf(t, c.Process.Pid)
-	if len(children) != 2 {
-		t.Errorf("%d children, want an apiserver and a backend", len(children))
-	}
+	c, lines, children := midRun(t, "shed-your-load-short/deadline", record)
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -110,22 +100,33 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	if code := c.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("exit code %d, want 130\n%s", code, said.String())
 	}
-	for _, name := range []string{"summary.json", "manifest.json", "timeseries-deadline.csv"} {
-		text, err := os.ReadFile(filepath.Join(record, name))
-		if err != nil {
-			t.Error(err)
-		} else if name == "summary.json" && !strings.Contains(string(text), `"partial": true`) && !strings.Contains(string(text), `"partial":true`) {
-			t.Errorf("the record is not marked partial: %s", text)
-		} else if name == "timeseries-deadline.csv" && strings.Count(string(text), "\n") < 2 {
-			t.Errorf("no second was kept: %s", text)
-		}
+	var kept struct{ Variants []ledger.Summary }
+	if err := json.Unmarshal(file(t, record, "summary.json"), &kept); err != nil || len(kept.Variants) != 1 {
+		t.Errorf("summary.json has %d variants (%v), want 1", len(kept.Variants), err)
+	} else if s := kept.Variants[0]; !s.Partial || s.Attempts.Total == 0 {
+		t.Errorf("the record says partial %v with %d attempts", s.Partial, s.Attempts.Total)
 	}
+	if rows := strings.Count(string(file(t, record, "timeseries-deadline.csv")), "\n"); rows < 2 {
+		t.Errorf("no second was kept: %d lines", rows)
+	}
+	file(t, record, "manifest.json")
 	gone(t, children)
 }
 
 // TestChildrenEndWithTheirParent kills loadgen hard: its children must not outlive it.
 func TestChildrenEndWithTheirParent(t *testing.T) {
-	c := exe(t, time.Minute, nil, "loadgen", "run", "shed-your-load-short/fifo", "--out", filepath.Join(t.TempDir(), "record"))
+	c, _, children := midRun(t, "shed-your-load-short/fifo", filepath.Join(t.TempDir(), "record"))
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	gone(t, children)
+}
+
+// midRun starts a run and returns when its first progress was told.
+func midRun(t *testing.T, name, record string) (*exec.Cmd, *bufio.Scanner, []int) {
+	t.Helper()
+	c := exe(t, time.Minute, nil, "loadgen", "run", name, "--out", record)
 	progress, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -140,11 +141,16 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 	if len(children) != 2 {
 		t.Errorf("%d children, want an apiserver and a backend", len(children))
 	}
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
+	return c, lines, children
+}
+
+func file(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Error(err)
 	}
-	_ = c.Wait()
-	gone(t, children)
+	return text
 }
 
 // gone waits until none of the processes is there any more.
