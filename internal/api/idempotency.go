@@ -40,7 +40,7 @@ func (s *Server) joinLocked(a attempt, body key, now work.Instant) (started, boo
 	if rec.place == failed && !silent && a.attempt > rec.attempt {
 		return started{}, false
 	}
-	st := started{id: id, rec: rec, instant: now}
+	st := started{id: id, rec: rec, instant: now, grace: s.leaveGraceLocked()}
 	if !rec.pending() && !silent {
 		st.ended, st.result = true, s.resultLocked(&rec)
 		return st, true

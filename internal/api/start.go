@@ -7,6 +7,7 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"time"
 
 	"shedload/internal/ledger"
 	"shedload/internal/work"
@@ -32,6 +33,7 @@ type started struct {
 	status  int  // not 0: a conflict of keys
 	waiter  *waiter
 	instant work.Instant
+	grace   time.Duration // see leaveGrace
 }
 
 // start answers POST /v1/operations.
@@ -64,6 +66,9 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 // earlier of wait and deadline.
 func (s *Server) answerWaiting(w http.ResponseWriter, r *http.Request, a attempt, st started) {
 	until := min(st.instant.Add(a.wait), a.deadline)
+	if until == a.deadline {
+		until = until.Add(st.grace)
+	}
 	switch s.await(r.Context(), st.id, st.waiter, until.Sub(st.instant)) {
 	case told:
 		s.answerEnd(w, st.id, &st.waiter.rec, st.waiter.result)
@@ -84,7 +89,7 @@ func (s *Server) arrive(a attempt, body key, now work.Instant) started {
 		}
 	}
 	s.sequence++
-	st := started{id: s.sequence, instant: now}
+	st := started{id: s.sequence, instant: now, grace: s.leaveGraceLocked()}
 	st.rec = record{request: a.request, arrived: now, deadline: a.deadline, attempt: a.attempt, class: a.class}
 	if !a.named {
 		st.rec.request = st.id

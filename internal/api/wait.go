@@ -124,6 +124,19 @@ func (s *Server) leaveWait(id uint64, w *waiter, how waited) waited {
 	return how
 }
 
+// leaveGrace is for how long after its deadline an operation still waits for its
+// client to leave, where leaving matters: a client that cancels does so at its
+// deadline, and an answer at that very instant would race it and keep the work.
+// It is shorter than the time for which other clients wait for that answer.
+const leaveGrace = 25 * time.Millisecond
+
+func (s *Server) leaveGraceLocked() time.Duration {
+	if s.policy.cancelAbandoned {
+		return leaveGrace
+	}
+	return 0
+}
+
 // abandonLocked frees the operation's work if that is wanted and nobody else
 // waits for it. Otherwise the work goes on, as in a pipeline that cannot know.
 func (s *Server) abandonLocked(id uint64, now work.Instant) {
