@@ -57,6 +57,44 @@ func (n *Net) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 	}
 }
 
+// Host is a machine on the network. Its connections can be cut all at once, as
+// when its power goes.
+type Host struct {
+	net *Net
+
+	mu   sync.Mutex
+	open []net.Conn
+	dead bool
+}
+
+// Host returns a machine that is up.
+func (n *Net) Host() *Host { return &Host{net: n} }
+
+// Dial connects from the host. It is a DialContext for net/http.
+func (h *Host) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.dead {
+		return nil, fmt.Errorf("dial %s: %w", addr, syscall.ENETDOWN)
+	}
+	c, err := h.net.Dial(ctx, network, addr)
+	if err == nil {
+		h.open = append(h.open, c)
+	}
+	return c, err
+}
+
+// Cut ends the host's connections and lets it make no more.
+func (h *Host) Cut() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dead = true
+	for _, c := range h.open {
+		_ = c.Close() // it cannot fail
+	}
+	h.open = nil
+}
+
 type address string
 
 func (a address) Network() string { return "tcp" }
