@@ -84,18 +84,24 @@ func tables(r *report.Record, s *scenario.Scenario, plans []scenario.Plan, vs []
 func (c *cli) checkAll(s *scenario.Scenario, plans []scenario.Plan, vs []report.Variant, o *runOptions) []error {
 	errs := o.unmet
 	o.unmet = nil
-	summaries := make([]ledger.Summary, len(vs))
 	for i, v := range vs {
-		summaries[i] = v.Summary
 		for _, f := range plans[i].Check(v.Summary) {
 			errs = append(errs, failure{exitExpectation, fmt.Errorf("%s", f)})
 		}
 	}
-	for _, f := range s.CheckAll(plans, summaries) {
+	for _, f := range s.CheckAll(plans, summariesOf(vs)) {
 		errs = append(errs, failure{exitExpectation, fmt.Errorf("%s", f)})
 	}
 	if len(errs) == 0 {
 		c.say("check: all as expected")
 	}
 	return errs
+}
+
+func summariesOf(vs []report.Variant) []ledger.Summary {
+	out := make([]ledger.Summary, len(vs))
+	for i, v := range vs {
+		out[i] = v.Summary
+	}
+	return out
 }

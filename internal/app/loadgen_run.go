@@ -37,6 +37,7 @@ type runOptions struct {
 	plan   bool
 	rows   bool // print a line for each variant, instead of columns
 	remote remoteOptions
+	ci     ciOptions
 
 	// command is what was typed, for the manifest.
 	command []string
@@ -59,6 +60,7 @@ func (o *runOptions) flags(cmd *cobra.Command, engine string) {
 	f.BoolVar(&o.check, "check", false, "hold the results against what the scenario expects: exit 1 where they differ")
 	f.BoolVar(&o.plan, "plan", false, "say how long it takes and what it needs, and stop")
 	o.remote.flags(cmd)
+	o.ci.flags(cmd)
 }
 
 // validate says what about the flags is impossible, and completes sets.
@@ -66,7 +68,7 @@ func (o *runOptions) validate(cmd *cobra.Command) error {
 	if !slices.Contains([]string{engineLive, engineSim}, o.engine) {
 		return fmt.Errorf("--engine: %s", scenario.Unknown("engine", o.engine, []string{engineLive, engineSim}))
 	}
-	if err := validFormat(o.format); err != nil {
+	if err := errors.Join(validFormat(o.format), o.ci.validate()); err != nil {
 		return err
 	}
 	switch {
@@ -156,7 +158,7 @@ func (c *cli) runAll(ctx context.Context, choices []choice, o *runOptions) ([]re
 	if o.format == formatJSON {
 		errs = append(errs, report.WriteJSON(c.stdout, report.Document{Variants: all}))
 	}
-	return all, worst(errs)
+	return all, worst(append(errs, o.ci.write()))
 }
 
 // worst joins errors under the exit code of the most serious one.
@@ -191,6 +193,7 @@ func (c *cli) runChoice(ctx context.Context, ch choice, o *runOptions, out strin
 	}
 	var vs []report.Variant
 	var failed error
+	started := c.now()
 	for i, p := range plans {
 		if o.before != nil {
 			o.before(i, p)
@@ -205,6 +208,7 @@ func (c *cli) runChoice(ctx context.Context, ch choice, o *runOptions, out strin
 			break
 		}
 	}
+	c.note(outcome{ch, plans, vs, started, failed}, o)
 	if len(vs) == 0 && failed != nil {
 		return nil, errors.Join(failed, record.Discard())
 	}
@@ -251,19 +255,26 @@ func (c *cli) runPlan(ctx context.Context, p scenario.Plan, o *runOptions, recor
 func (c *cli) judge(s *scenario.Scenario, plans []scenario.Plan, vs []report.Variant, o *runOptions) []error {
 	var errs []error
 	for _, v := range vs {
-		name := v.Scenario + "/" + v.Variant
-		if v.Incident != "" {
-			errs = append(errs, invalid(fmt.Errorf("%s is partial: %s", name, v.Incident)))
-		}
-		switch {
-		case !v.Generator.Delivered:
-			errs = append(errs, invalid(fmt.Errorf("%s is not a result: %d of %d sends were missed (allowed are 0.1 %%); the machine was too busy", name, v.Generator.Missed, v.Generator.Sends)))
-		case !v.Conservation.OK:
-			errs = append(errs, invalid(fmt.Errorf("%s is not a result: the sums do not add up: %+v", name, v.Conservation)))
-		}
+		errs = append(errs, invalidities(v)...)
 	}
 	if o.check {
 		errs = append(errs, c.checkAll(s, plans, vs, o)...)
+	}
+	return errs
+}
+
+// invalidities say why a run is not a result.
+func invalidities(v report.Variant) []error {
+	var errs []error
+	name := v.Scenario + "/" + v.Variant
+	if v.Incident != "" {
+		errs = append(errs, invalid(fmt.Errorf("%s is partial: %s", name, v.Incident)))
+	}
+	switch {
+	case !v.Generator.Delivered:
+		errs = append(errs, invalid(fmt.Errorf("%s is not a result: %d of %d sends were missed (allowed are 0.1 %%); the machine was too busy", name, v.Generator.Missed, v.Generator.Sends)))
+	case !v.Conservation.OK:
+		errs = append(errs, invalid(fmt.Errorf("%s is not a result: the sums do not add up: %+v", name, v.Conservation)))
 	}
 	return errs
 }
