@@ -39,14 +39,20 @@ func starting(typed string, words []string) []string {
 // completeFlags completes the values of the flags of commands that run scenarios.
 func completeFlags(cmd *cobra.Command) {
 	complete := map[string]cobra.CompletionFunc{
-		"engine": cobra.FixedCompletions([]string{engineLive, engineSim}, cobra.ShellCompDirectiveNoFileComp),
-		"format": cobra.FixedCompletions([]string{formatTable, formatJSON}, cobra.ShellCompDirectiveNoFileComp),
-		"set":    completePath, "vary": completePath,
+		"engine": fixed(engineLive, engineSim), "format": fixed(formatTable, formatJSON),
+		"set": completePath, "vary": completePath,
 	}
 	for flag, values := range complete {
 		if cmd.Flags().Lookup(flag) != nil {
 			must(cmd.RegisterFlagCompletionFunc(flag, values))
 		}
+	}
+}
+
+// fixed completes to one of some words.
+func fixed(words ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return starting(typed, slices.Clone(words)), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
