@@ -6,18 +6,19 @@ import (
 
 	"shedload/internal/client"
 	"shedload/internal/control"
+	"shedload/internal/ledger"
 	"shedload/internal/report"
 	"shedload/internal/scenario"
 )
 
-// live runs a plan on real processes and records its rows as they come.
-func (c *cli) live(ctx context.Context, p scenario.Plan, o *runOptions, record *report.Record) (report.Variant, error) {
+// live runs a plan on real processes and has its rows kept as they come.
+func (c *cli) live(ctx context.Context, p scenario.Plan, o *runOptions, keep func(ledger.Rows) error) (report.Variant, error) {
 	client.MoreProcs()
 	progress := c.progress(p.Variant)
 	var lost error // of the record, which must not end the run
 	options := control.Options{Plan: p, Target: o.remote.system, Force: o.remote.force, Progress: func(at control.Progress) {
 		progress.tick(at)
-		if err := record.Append(at.Rows); err != nil && lost == nil {
+		if err := keep(at.Rows); err != nil && lost == nil {
 			lost = err
 		}
 	}}

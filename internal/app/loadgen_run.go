@@ -248,7 +248,7 @@ func (c *cli) runPlan(ctx context.Context, p scenario.Plan, o *runOptions, recor
 	if o.engine == engineSim {
 		return c.simulate(ctx, p, o)
 	}
-	return c.live(ctx, p, o, record)
+	return c.live(ctx, p, o, record.Append)
 }
 
 // judge says whether the runs are valid and, if asked, as expected.

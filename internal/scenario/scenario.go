@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -174,7 +175,7 @@ func (s *Scenario) Select(patterns []string) ([]string, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%s", Unknown("variant", p, s.Variants))
+			return nil, unknownVariant(p, s.Variants)
 		}
 	}
 	var out []string
@@ -184,6 +185,10 @@ func (s *Scenario) Select(patterns []string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+func unknownVariant(name string, known []string) error {
+	return errors.New(Unknown("variant", name, known))
 }
 
 // matches reports whether a name is, or fits, a pattern.
@@ -200,16 +205,11 @@ func (s *Scenario) Plans(selection []string, sets ...string) ([]Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	overrides, err := parseSets(sets)
+	if err != nil {
+		return nil, err
+	}
 	var ps problems
-	overrides := make([]override, len(sets))
-	for i, set := range sets {
-		if overrides[i], err = parseSet(set); err != nil {
-			ps.join(Position{}, "", err)
-		}
-	}
-	if len(ps.list) > 0 {
-		return nil, ps.err()
-	}
 	plans := make([]Plan, 0, len(selected))
 	for _, name := range selected {
 		plans = append(plans, s.plan(&ps, name, overrides))
@@ -221,7 +221,7 @@ func (s *Scenario) Plans(selection []string, sets ...string) ([]Plan, error) {
 // override itself does not.
 func (s *Scenario) plan(ps *problems, name string, overrides []override) Plan {
 	at := len(ps.list)
-	p := s.resolve(ps, name, overrides)
+	p := s.resolve(ps, name, []*node{s.variants.get(name)}, overrides)
 	for i := at; i < len(ps.list); i++ {
 		if len(s.Variants) > 1 && ps.list[i].Line == 0 {
 			ps.list[i].Message += ", in variant " + name
@@ -230,9 +230,12 @@ func (s *Scenario) plan(ps *problems, name string, overrides []override) Plan {
 	return p
 }
 
-func (s *Scenario) resolve(ps *problems, name string, overrides []override) Plan {
-	at := len(ps.list)
-	root := ps.merge(s.base, s.variants.get(name), "")
+// resolve lays variants, then overrides, over the base, and makes a plan of it.
+func (s *Scenario) resolve(ps *problems, name string, variants []*node, overrides []override) Plan {
+	at, root := len(ps.list), s.base
+	for _, v := range variants {
+		root = ps.merge(root, v, "")
+	}
 	for _, o := range overrides {
 		next, err := o.apply(root, reflect.TypeFor[experiment]())
 		if err != nil {

@@ -15,6 +15,18 @@ type override struct {
 	value *node
 }
 
+// parseSets reads several overrides.
+func parseSets(sets []string) ([]override, error) {
+	var ps problems
+	out := make([]override, len(sets))
+	for i, set := range sets {
+		o, err := parseSet(set)
+		ps.join(Position{}, "", err)
+		out[i] = o
+	}
+	return out, ps.err()
+}
+
 // parseSet reads "server.drop_margin=55ms".
 func parseSet(set string) (override, error) {
 	flag := "--set " + set
