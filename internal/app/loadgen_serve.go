@@ -62,9 +62,11 @@ func (c *cli) runServe(ctx context.Context, yesRemote bool) error {
 	if err != nil {
 		return err
 	}
-	target := servedTarget(&config)
-	if err := guard(ctx, "SHEDLOAD_TARGET_URL", target.Public, yesRemote); err != nil {
-		return err
+	lanes := servedLanes(&config)
+	for _, l := range lanes {
+		if err := guard(ctx, "target", l.Target.Public, yesRemote); err != nil {
+			return err
+		}
 	}
 	client.MoreProcs()
 	log := boot.Logger(c.stderr, config.LogLevel)
@@ -72,10 +74,12 @@ func (c *cli) runServe(ctx context.Context, yesRemote bool) error {
 
 	registry := metrics.NewRegistry("loadgen", boot.Effective(&config))
 	reader := &clientReader{plan: plan}
-	events := metrics.NewClient(registry, config.Run, metrics.Bounds{Patience: plan.Recovery.Patience}, reader.read)
+	for i := range lanes {
+		read := func() metrics.ClientReading { return reader.read(i) }
+		lanes[i].Observe = metrics.NewClient(registry, lanes[i].Run, metrics.Bounds{Patience: plan.Recovery.Patience}, read).Observe
+	}
 	service, err := control.NewService(control.ServiceConfig{
-		Plan: plan, Log: log, Guard: api.Guard{Token: config.AdminToken, Open: config.AdminOpen}.Wrap,
-		Lanes: []control.Lane{{Run: config.Run, Target: target, Observe: events.Observe}},
+		Plan: plan, Log: log, Guard: api.Guard{Token: config.AdminToken, Open: config.AdminOpen}.Wrap, Lanes: lanes,
 	})
 	if err != nil {
 		return err
@@ -92,7 +96,9 @@ func (c *cli) runServe(ctx context.Context, yesRemote bool) error {
 	if err != nil {
 		return invalid(err)
 	}
-	log.Info("playing", zap.String("scenario", plan.Scenario+"/"+plan.Variant), zap.String("target", target.Public))
+	for _, l := range lanes {
+		log.Info("playing", zap.String("scenario", plan.Scenario+"/"+plan.Variant), zap.String("run", l.Run), zap.String("target", l.Target.Public))
+	}
 
 	var g run.Group
 	boot.AddStops(ctx, &g, config.Child, stdin)
@@ -109,6 +115,18 @@ func servedPlan(name string) (scenario.Plan, error) {
 		return scenario.Plan{}, boot.Wrong("SCENARIO", name, err.Error())
 	}
 	return choices[0].plans[0], nil
+}
+
+// servedLanes are the systems that get the load: those that LANES names, or else one.
+func servedLanes(c *boot.Loadgen) []control.Lane {
+	if len(c.Lanes) == 0 {
+		return []control.Lane{{Run: c.Run, Target: servedTarget(c)}}
+	}
+	lanes := make([]control.Lane, len(c.Lanes))
+	for i, l := range c.Lanes {
+		lanes[i] = control.Lane{Run: l.Run, Target: control.Target{Public: string(l.Target), APIAdmin: string(l.Admin), Token: c.AdminToken}}
+	}
+	return lanes
 }
 
 // servedTarget is the system that the environment names, or else one on this
@@ -130,12 +148,16 @@ type clientReader struct {
 	service *control.Service
 }
 
-func (r *clientReader) read() metrics.ClientReading {
-	lane := r.service.Lane(0)
+func (r *clientReader) read(i int) metrics.ClientReading {
+	lane := r.service.Lane(i)
+	groups := make([]metrics.GroupReading, len(lane.Stats.Groups))
+	for i, g := range lane.Stats.Groups {
+		groups[i] = metrics.GroupReading{Name: g.Name, Gates: g.Gates}
+	}
 	return metrics.ClientReading{
 		Classes: names(r.plan.WorkClasses()), Totals: lane.Totals, Second: lane.Second, State: lane.State,
 		InFlight: lane.Stats.InFlight, Phases: []string{control.SpikePhase}, Phase: lane.Stats.Phase,
-		PhaseStart: r.service.PhaseStart(), Patience: r.plan.Recovery.Patience,
+		PhaseStart: r.service.PhaseStart(), Patience: r.plan.Recovery.Patience, Groups: groups,
 	}
 }
 

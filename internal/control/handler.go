@@ -26,11 +26,8 @@ func (s *Service) Handler() http.Handler {
 }
 
 func (s *Service) ready(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	begun := !s.start.IsZero()
-	s.mu.Unlock()
-	if !begun {
-		problem(w, http.StatusServiceUnavailable, "the load has not begun")
+	if !s.begun(time.Now()) {
+		problem(w, http.StatusServiceUnavailable, errNotBegun.Error())
 		return
 	}
 	_, _ = io.WriteString(w, "ok\n")
@@ -43,7 +40,7 @@ func (s *Service) postSpike(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch err := s.Spike(request); {
-	case errors.Is(err, errBusy):
+	case errors.Is(err, errBusy), errors.Is(err, errNotBegun):
 		problem(w, http.StatusConflict, err.Error())
 	case err != nil:
 		problem(w, http.StatusBadRequest, "body: "+err.Error())

@@ -117,17 +117,27 @@ func (s *Service) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// errBusy says that a spike is under way.
-var errBusy = errors.New("a spike is under way")
+// Why a spike must wait.
+var (
+	errBusy     = errors.New("a spike is under way")
+	errNotBegun = errors.New("the load has not begun")
+)
+
+// begun reports whether the load is on.
+func (s *Service) begun(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.start.IsZero() && !now.Before(s.start)
+}
 
 // Spike brings a spike into all lanes, from now on.
 func (s *Service) Spike(r SpikeRequest) error {
+	now := time.Now()
+	if !s.begun(now) {
+		return errNotBegun
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	if s.start.IsZero() || now.Before(s.start) {
-		return errors.New("the load has not begun")
-	}
 	if s.spike != nil && now.Before(s.spike.to) {
 		return fmt.Errorf("%w: it ends in %s", errBusy, s.spike.to.Sub(now).Round(100*time.Millisecond))
 	}

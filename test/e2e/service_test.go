@@ -17,12 +17,12 @@ type service struct {
 }
 
 // start starts a program on free ports and waits until it listens.
-func start(t *testing.T, environ []string, program string) *service {
+func start(t *testing.T, environ []string, command ...string) *service {
 	t.Helper()
 	any := "127.0.0.1:0"
 	c := exe(t, 3*time.Minute, append([]string{
 		"SHEDLOAD_ANNOUNCE=true", "SHEDLOAD_LISTEN_ADDR=" + any, "SHEDLOAD_WORKER_ADDR=" + any, "SHEDLOAD_ADMIN_ADDR=" + any,
-	}, environ...), program)
+	}, environ...), command...)
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func start(t *testing.T, environ []string, program string) *service {
 	t.Cleanup(s.kill)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
-		t.Fatalf("%s did not say where it listens: %v", program, err)
+		t.Fatalf("%s did not say where it listens: %v", command[0], err)
 	}
 	var a boot.Announcement
 	if err := json.Unmarshal(line, &a); err != nil {
