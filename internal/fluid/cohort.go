@@ -1,15 +1,12 @@
 package fluid
 
 import (
-	"maps"
 	"slices"
-	"time"
 
 	"shedload/internal/admit"
 	"shedload/internal/ledger"
 	"shedload/internal/retry"
 	"shedload/internal/scenario"
-	"shedload/internal/service"
 	"shedload/internal/work"
 )
 
@@ -18,7 +15,7 @@ func (m *model) send(r crowd) {
 	m.moves++
 	m.lastID++
 	last := r.call.Deadline() / m.step * m.step // the step with which patience ends
-	c := &cohort{crowd: r, entered: true, unit: work.Unit{
+	c := &cohort{crowd: r, unit: work.Unit{
 		ID: m.lastID, Enqueued: m.now, Deadline: last + m.step - 1, Attempt: uint16(r.call.Attempts()), Class: r.class,
 	}}
 	m.record(ledger.Event{Kind: ledger.Sent, Unit: c.unit}, r.n)
@@ -29,6 +26,7 @@ func (m *model) send(r crowd) {
 	if admitted > 0 {
 		m.record(ledger.Event{Kind: ledger.Queued, Unit: c.unit}, admitted)
 		m.enter(c, admitted)
+		m.perClass[c.class] += int(admitted)
 		m.queue.Push(c.unit, m.now, m.dropped)
 	}
 	if refused := r.n - admitted; refused > 0 {
@@ -53,7 +51,7 @@ func (m *model) admit(u work.Unit, n int64) (int64, admit.Verdict) {
 		return room, full
 	}
 	load := admit.Load{
-		Queued: int(m.queued), Workers: m.plan.Backend.Workers, Service: m.cost(u), PerClass: slices.Clone(m.perClass),
+		Queued: int(m.queued), InService: int(m.serving), Workers: m.plan.Backend.Workers, Service: m.cost(u, m.now), PerClass: slices.Clone(m.perClass),
 	}
 	for i := range room {
 		if v := m.door.Admit(u, load, m.now); !v.Admitted() {
@@ -69,55 +67,12 @@ func (m *model) told(o work.Outcome, r work.Reason) work.Result {
 	return work.Result{Outcome: o, Reason: r, RetryAfter: m.plan.Server.RetryAfter, DoNotRetry: m.plan.Server.DoNotRetry}
 }
 
-// cost is the time that a worker spends on u now.
-func (m *model) cost(u work.Unit) time.Duration {
-	load := service.Load{Queued: int(m.queued), Workers: m.plan.Backend.Workers}
-	return max(1, m.work.Work(service.Job{Class: u.Class, Load: load}, m.now))
-}
-
-// service gives out the workers' time. What is left of it goes to the unit that
-// was begun, and is lost when there is none.
-func (m *model) service() {
-	workers := m.work.Capacity(m.plan.Backend.Workers, m.now)
-	m.credit += time.Duration(workers) * time.Duration(m.step)
-	var used time.Duration
-	for {
-		u, ok := m.queue.Take(m.now, m.dropped)
-		if !ok {
-			m.credit = 0
-			break
-		}
-		c, cost := m.cohorts[u.ID], m.cost(u)
-		n := min(c.queued, int64(m.credit/cost))
-		used += cost * time.Duration(n)
-		m.credit -= cost * time.Duration(n)
-		m.serve(c, n, cost)
-		if c.queued > 0 {
-			m.queue.Push(u, m.now, m.dropped) // back to where it stood, by its ID
-			break
-		}
-	}
-	m.busy = int64((used + time.Duration(m.step) - 1) / time.Duration(m.step))
-}
-
-func (m *model) serve(c *cohort, n int64, cost time.Duration) {
-	if n == 0 {
-		return
-	}
-	m.moves++
-	m.record(ledger.Event{Kind: ledger.Started, Unit: c.unit}, n)
-	m.record(ledger.Event{Kind: ledger.Finished, Unit: c.unit, Took: cost}, n)
-	m.leave(c, n)
-	if m.now <= c.unit.Deadline {
-		m.answer(c, min(n, c.n), work.Result{Outcome: work.Succeeded})
-	}
-}
-
 // dropped is told by the queue of a cohort that it shed.
 func (m *model) dropped(u work.Unit, r work.Reason) {
 	c, n := m.cohorts[u.ID], m.cohorts[u.ID].queued
 	m.moves++
 	m.record(ledger.Event{Kind: ledger.Dropped, Unit: u, Reason: r}, n)
+	m.perClass[c.class] -= int(n)
 	m.leave(c, n)
 	if !m.plan.Server.SilentDrops {
 		m.answer(c, min(n, c.n), m.told(work.Dropped, r))
@@ -128,7 +83,6 @@ func (m *model) dropped(u work.Unit, r work.Reason) {
 func (m *model) enter(c *cohort, n int64) {
 	c.queued += n
 	m.queued += n
-	m.perClass[c.class] += int(n)
 }
 
 // leave takes n members of a cohort out of the queue.
@@ -139,8 +93,7 @@ func (m *model) leave(c *cohort, n int64) {
 
 // forget drops a cohort of which nothing is left.
 func (m *model) forget(c *cohort) {
-	if c.entered && c.queued == 0 && c.n == 0 {
-		c.entered = false
+	if c.queued == 0 && c.serving == 0 && c.n == 0 {
 		delete(m.cohorts, c.unit.ID)
 	}
 }
@@ -175,40 +128,10 @@ func (m *model) giveUps() {
 		if c.queued > 0 && m.plan.Server.CancelAbandoned && who.Wait == scenario.WaitClose {
 			m.queue.Remove(c.unit.ID)
 			m.record(ledger.Event{Kind: ledger.Canceled, Unit: c.unit}, c.queued)
+			m.perClass[c.class] -= int(c.queued)
 			m.leave(c, c.queued)
 		}
 		m.answer(c, c.n, work.Result{Outcome: work.TimedOut})
-	}
-}
-
-// sample records the gauges of the rows that end with this step.
-func (m *model) sample() {
-	const second = work.Instant(time.Second)
-	next := min(m.now+m.step, m.end)
-	for at := (m.now/second + 1) * second; at <= next; at += second {
-		age := time.Duration(0)
-		if u, ok := m.queue.Oldest(); ok {
-			age = at.Sub(u.Enqueued)
-		}
-		m.ledger.Record(ledger.Event{Kind: ledger.Sampled, At: at, Took: age, Busy: uint32(m.busy)})
-	}
-}
-
-// close ends the run as the plan's End says. What is left where it is stays unfinished.
-func (m *model) close() {
-	m.now = m.end
-	if m.plan.End.Queued == scenario.Shed {
-		m.queue.Drain(work.Closed, m.dropped)
-	}
-	for _, at := range slices.Sorted(maps.Keys(m.ends)) {
-		for _, c := range m.ends[at] {
-			m.ended(c.crowd, ledger.EndUnfinished)
-		}
-	}
-	for _, at := range slices.Sorted(maps.Keys(m.paused)) {
-		for _, r := range m.paused[at] {
-			m.ended(r, ledger.EndUnfinished)
-		}
 	}
 }
 

@@ -6,14 +6,14 @@
 // In each step, in this order:
 //
 //	arrivals  new requests join, then the retries due, lower tries first
-//	service   the workers' time of the step is given out, in the order of the queue
+//	service   workers end and begin units, each at its own instant within the step
 //	give-ups  attempts whose patience ends with the step are given up
 //
-// The published one-second model is this with a step of a second. What happens
-// within a step is not seen: waits are whole steps, patience lasts to the end of
-// the step in which it runs out, an arrival may be served at once, a fault counts
-// from the first step that begins in it, and service takes its mean time. The more
-// steps fit into a patience, the less that matters.
+// The published one-second model is this with a step of a second. What clients do
+// within a step is not seen: their requests come at its start, and their patience
+// lasts to the end of the step in which it runs out. Service takes its mean time,
+// and a unit counts for the step in which it ends. The more steps fit into a
+// patience and a service time, the less that matters.
 //
 // It has the very queue, door, gates and retries that all engines have, asked
 // about cohorts (doors and gates: about each member); it is a second
@@ -24,7 +24,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"shedload/internal/admit"
 	"shedload/internal/arrival"
@@ -62,8 +61,8 @@ func Run(p scenario.Plan) (Result, error) {
 		m.now += m.step
 	}
 	m.close()
-	meta := p.Meta("sim")
-	meta.Held = &m.queued
+	meta, held := p.Meta("sim"), m.queued+m.serving
+	meta.Held = &held
 	return Result{Ledger: m.ledger, Summary: m.ledger.Summary(meta), Moves: m.moves}, nil
 }
 
@@ -78,10 +77,11 @@ type model struct {
 	door     admit.Policy
 	queue    *queue.Queue // of cohorts: a unit stands for all of one
 	work     *service.Model
-	queued   int64         // members of the cohorts in queue
-	perClass []int         // of them by class
-	credit   time.Duration // workers' time that is left of this step
-	busy     int64         // workers that were busy in this step
+	queued   int64   // members of the cohorts in queue
+	serving  int64   // members in service
+	perClass []int   // both, by class
+	batches  batches // in service
+	started  uint64  // batches begun so far
 	lastID   uint64
 	cohorts  map[uint64]*cohort
 	ends     map[work.Instant][]*cohort // by the step with which their patience ends
@@ -112,7 +112,7 @@ type cohort struct {
 	crowd             // n of them still wait
 	unit    work.Unit // as the server knows each of them, with the cohort's ID
 	queued  int64
-	entered bool // still known to the model
+	serving int64
 }
 
 func newModel(p scenario.Plan) (*model, error) {

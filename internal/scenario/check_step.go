@@ -8,7 +8,7 @@ import (
 )
 
 // step checks model.step. A model in steps moves crowds, of which everything is
-// alike, so it has nothing that draws for each, nothing that happens within a
+// alike, so it has nothing that draws for each, nothing that waits for less than a
 // step, and nothing that learns from single answers.
 func (c *checker) step() {
 	step := c.e.Model.Step
@@ -49,11 +49,6 @@ func (c *checker) step() {
 		case admit.Open, admit.QueueLimit, admit.InSystem, admit.Priority, admit.Infeasible:
 		default:
 			c.bad(at("server", "door"), "is %s: with model.step allowed are open, queue_limit, in_system, priority and infeasible", d.Kind)
-		}
-	}
-	for i, f := range c.e.Faults {
-		if f.Hang {
-			c.bad(at("faults", i, "hang"), "binds single workers: with model.step allowed are service_time, factor, capacity_share and pause")
 		}
 	}
 }

@@ -19,7 +19,6 @@ func TestStepRefusesWhatItCannotDo(t *testing.T) {
 		{"discipline: fifo", "discipline: adaptive-lifo+none", "f.yaml:5:22: server.discipline: has adaptive-lifo"},
 		{"discipline: fifo", "discipline: deadline, drop_margin: auto", "f.yaml:5:45: server.drop_margin: is auto: with model.step allowed is a time"},
 		{"discipline: fifo", "door: {kind: concurrency, limit: 4}", "f.yaml:5:16: server.door: is concurrency: with model.step allowed are open,"},
-		{"classes:", "faults: [{at: 1s, for: 1s, hang: true}]\nclasses:", "f.yaml:12:34: faults[0].hang: binds single workers"},
 	} {
 		text := strings.Replace(small, base, base+"\nmodel: {step: 100ms}", 1)
 		if !strings.Contains(text, c.old) {
