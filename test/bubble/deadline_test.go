@@ -19,14 +19,15 @@ func TestTheDeadlineReachesTheBackend(t *testing.T) {
 			p := load(t, "fifo", append(small, "horizon=6s", "clients.users.patience="+patience.String(),
 				"clients.users.wait="+c.wait, "clients.users.protocol="+c.protocol)...)
 			inBubble(t, p, func(s *system) {
-				s.tap.on = true
+				s.tap.on.Store(true)
 				summary, _ := s.play(nil)
 				conserved(t, summary)
-				ends := s.clientDeadlines(patience)
+				starts, leases := s.tap.seen()
+				ends := clientDeadlines(t, starts, patience)
 				dead := 0
-				for _, l := range s.tap.leases {
+				for _, l := range leases {
 					left := wire(t, l.TimeoutMS)
-					really := max(0, ends[l.Request+" "+strconv.Itoa(l.Attempt)]-l.at)
+					really := max(0, ends[l.Request+" "+strconv.Itoa(l.Attempt)].Sub(l.at))
 					if left > really || really-left > time.Microsecond+rounded {
 						t.Errorf("request %s attempt %d: the backend was told %v, the client has %v left", l.Request, l.Attempt, left, really)
 					}
@@ -34,8 +35,8 @@ func TestTheDeadlineReachesTheBackend(t *testing.T) {
 						dead++
 					}
 				}
-				if dead == 0 || dead == len(s.tap.leases) {
-					t.Errorf("%d of %d leases were for clients that had gone: the test shows nothing", dead, len(s.tap.leases))
+				if dead == 0 || dead == len(leases) {
+					t.Errorf("%d of %d leases were for clients that had gone: the test shows nothing", dead, len(leases))
 				}
 			})
 		})
@@ -47,17 +48,17 @@ const rounded = time.Microsecond
 
 // clientDeadlines checks what clients said and returns when each attempt's patience
 // ends. In a bubble an attempt leaves at its intended instant.
-func (s *system) clientDeadlines(patience time.Duration) map[string]time.Duration {
-	s.t.Helper()
-	ends := map[string]time.Duration{}
-	for _, a := range s.tap.starts {
-		if left := wire(s.t, a.timeout); left != patience.Truncate(time.Microsecond) {
-			s.t.Errorf("request %s attempt %s says that %v are left of %v", a.request, a.attempt, left, patience)
+func clientDeadlines(t *testing.T, starts []start, patience time.Duration) map[string]time.Time {
+	t.Helper()
+	ends := map[string]time.Time{}
+	for _, a := range starts {
+		if left := wire(t, a.timeout); left != patience.Truncate(time.Microsecond) {
+			t.Errorf("request %s attempt %s says that %v are left of %v", a.request, a.attempt, left, patience)
 		}
-		ends[a.request+" "+a.attempt] = a.at + patience
+		ends[a.request+" "+a.attempt] = a.at.Add(patience)
 	}
 	if len(ends) < 300 {
-		s.t.Fatalf("%d attempts, too few", len(ends))
+		t.Fatalf("%d attempts, too few", len(ends))
 	}
 	return ends
 }

@@ -266,7 +266,6 @@ func (s *system) begin() {
 	}
 	s.start = time.Now().Add(lead)
 	s.call("POST", "/v1/ledger", api.RunRequest{StartsInMS: api.Milliseconds(lead), HorizonMS: api.Milliseconds(s.plan.Horizon)}, nil)
-	s.tap.start = s.start
 }
 
 func groups(p scenario.Plan) []client.Group {

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // tap reads what goes over the wire, once it is turned on.
 type tap struct {
-	on    bool // before the load begins
-	start time.Time
+	on atomic.Bool
 
 	mu     sync.Mutex
 	starts []start
@@ -20,34 +21,41 @@ type tap struct {
 
 // start is an attempt as it came in at the public listener.
 type start struct {
-	at               time.Duration
+	at               time.Time
 	request, attempt string
 	timeout          string // its X-Request-Timeout-Ms
 
 	// How it was answered, once it was.
-	answered   time.Duration
+	answered   time.Time
 	status     int
 	retryAfter string
 }
 
 // lease is a unit as it went out to a backend.
 type lease struct {
-	at        time.Duration
+	at        time.Time
 	Request   string
 	Attempt   int
 	TimeoutMS string `json:"timeout_ms"`
 }
 
+// seen returns what went over the wire so far.
+func (p *tap) seen() ([]start, []lease) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.starts), slices.Clone(p.leases)
+}
+
 func (p *tap) public(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !p.on || r.Method != http.MethodPost {
+		if !p.on.Load() || r.Method != http.MethodPost {
 			next.ServeHTTP(w, r)
 			return
 		}
 		p.mu.Lock()
 		i := len(p.starts)
 		p.starts = append(p.starts, start{
-			at: time.Since(p.start), request: r.Header.Get("X-Request-Id"), attempt: r.Header.Get("X-Attempt"),
+			at: time.Now(), request: r.Header.Get("X-Request-Id"), attempt: r.Header.Get("X-Attempt"),
 			timeout: r.Header.Get("X-Request-Timeout-Ms"),
 		})
 		p.mu.Unlock()
@@ -56,13 +64,13 @@ func (p *tap) public(next http.Handler) http.Handler {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		s := &p.starts[i]
-		s.answered, s.status, s.retryAfter = time.Since(p.start), c.status, w.Header().Get("Retry-After")
+		s.answered, s.status, s.retryAfter = time.Now(), c.status, w.Header().Get("Retry-After")
 	})
 }
 
 func (p *tap) workers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !p.on {
+		if !p.on.Load() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -75,7 +83,7 @@ func (p *tap) workers(next http.Handler) http.Handler {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, l := range answer.Leases {
-			l.at = time.Since(p.start)
+			l.at = time.Now()
 			p.leases = append(p.leases, l)
 		}
 	})

@@ -49,12 +49,13 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			p := load(t, "fifo", append(small, "server.door={kind: queue_limit, limit: 15}", "server.retry_after=2s", "server.silent_drops=false",
 				"clients.users.retry={attempts: 50, on: [timeout, refusal], backoff: {kind: fixed, base: 250ms}, retry_after: "+c.mode+"}")...)
 			inBubble(t, p, func(s *system) {
-				s.tap.on = true
+				s.tap.on.Store(true)
 				summary, _ := s.play(nil)
 				conserved(t, summary)
 				again := 0
+				starts, _ := s.tap.seen()
 				last := map[string]start{}
-				for _, a := range s.tap.starts {
+				for _, a := range starts {
 					before, ok := last[a.request]
 					last[a.request] = a
 					if !ok || before.status != 503 {
@@ -64,7 +65,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 					if before.retryAfter != "2" {
 						t.Fatalf("the refusal asks for %q seconds, want 2", before.retryAfter)
 					}
-					if pause := a.at - before.answered; pause != c.pause {
+					if pause := a.at.Sub(before.answered); pause != c.pause {
 						t.Errorf("request %s came back %v after its refusal, want %v", a.request, pause, c.pause)
 					}
 				}
