@@ -30,6 +30,7 @@ type job struct {
 	For      time.Duration // length of the load
 	Patience time.Duration
 	Wait     string
+	Retry    bool
 	Procs    int // GOMAXPROCS of ours; 0 means what the program would choose
 }
 

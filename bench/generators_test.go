@@ -20,6 +20,8 @@ import (
 	"shedload/internal/work"
 )
 
+// ours is shedload's generator. When it retries, a second of new requests goes on
+// as retries at the end of each patience, as in a collapse.
 func ours(j job) any {
 	if j.Procs > 0 {
 		runtime.GOMAXPROCS(j.Procs)
@@ -27,15 +29,19 @@ func ours(j job) any {
 		client.MoreProcs()
 	}
 	var r report
+	group := client.Group{
+		Population: population.Spec{Name: "bench", Patience: j.Patience, Retry: retry.Spec{Attempts: 1}},
+		Arrivals:   arrival.Spec{Kind: arrival.Even, Rate: float64(j.Rate)},
+		Wait:       scenario.Wait(j.Wait),
+	}
+	if j.Retry {
+		group.Population.Retry.Attempts, group.Arrivals.Until = retry.MaxAttempts, time.Second
+	}
 	late := make([]time.Duration, 0, int(j.For.Seconds()+1)*j.Rate*2)
 	missed := 0
 	g, err := client.New(client.Config{
 		Target: j.URL, Horizon: j.For, MaxConns: 18_000,
-		Groups: []client.Group{{
-			Population: population.Spec{Name: "bench", Patience: j.Patience, Retry: retry.Spec{Attempts: 1}},
-			Arrivals:   arrival.Spec{Kind: arrival.Even, Rate: float64(j.Rate)},
-			Wait:       scenario.Wait(j.Wait),
-		}},
+		Groups: []client.Group{group},
 		Record: func(e ledger.Event) {
 			switch {
 			case e.Kind == ledger.Sent && e.At >= work.Instant(warmUp):
@@ -81,6 +87,14 @@ func vegetaAttack(j job) any {
 		if t := res.Timestamp.Add(-intended(res)); t.Before(began) {
 			began = t
 		}
+	}
+	group := client.Group{
+		Population: population.Spec{Name: "bench", Patience: j.Patience, Retry: retry.Spec{Attempts: 1}},
+		Arrivals:   arrival.Spec{Kind: arrival.Even, Rate: float64(j.Rate)},
+		Wait:       scenario.Wait(j.Wait),
+	}
+	if j.Retry {
+		group.Population.Retry.Attempts, group.Arrivals.Until = retry.MaxAttempts, time.Second
 	}
 	late := make([]time.Duration, 0, len(results))
 	for _, res := range results {

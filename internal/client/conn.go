@@ -2,24 +2,28 @@ package client
 
 import (
 	"errors"
+	"io"
 	"net"
 
+	"shedload/internal/client/pace"
 	"shedload/internal/client/wire"
 )
 
-// conn is a raw connection. A goroutine of its own reads the answers; whoever has
-// an attempt leave writes the request. All but in and the writing is under the
-// generator's lock.
+// conn is a raw connection. Whoever has an attempt leave writes the request. The
+// answers are read by the pacing thread if it watches the connection, and by a
+// goroutine of its own if not. It is under the generator's lock.
 type conn struct {
-	pool *pool
-	net  net.Conn
-	in   *wire.Reader
-	out  []byte
+	pool    *pool
+	id      uint32
+	net     io.ReadWriteCloser
+	watched bool
+	in      *wire.Reader // of the goroutine, if there is one, and not under the lock
+	out     []byte
 
 	shot    shot
 	turn    uint32 // counts the exchanges
 	state   connState
-	writing bool // out is in use
+	writing bool // out is in use, without the lock
 	early   bool // the answer came while writing: the end of the write frees the connection
 }
 
@@ -33,16 +37,31 @@ const (
 
 var errUnsolicited = errors.New("an answer that nobody asked for")
 
-// add takes in a new connection, not yet idle.
-func (p *pool) add(nc net.Conn) *conn {
-	c := &conn{pool: p, net: nc, in: wire.NewReader(nc)}
-	p.all[c] = struct{}{}
-	p.g.wg.Go(c.read)
-	return c
+// add takes in a new connection, for whatever is to be sent next.
+func (p *pool) add(nc net.Conn) error {
+	if p.g.over {
+		return nc.Close()
+	}
+	c := &conn{pool: p, id: p.added, net: nc}
+	p.added++
+	if p.watcher != nil {
+		switch watched, err := p.watcher.Watch(nc, c.id); {
+		case err == nil:
+			c.net, c.watched = watched, true
+		case err != pace.ErrNotWatched:
+			return err
+		}
+	}
+	p.all[c.id], c.in = c, wire.NewReader(c.net)
+	if !c.watched {
+		p.g.wg.Go(c.read)
+	}
+	p.free(c)
+	return nil
 }
 
-// largeRequest bounds what is written by the pacing thread itself: so much always
-// fits into the empty buffer of a socket.
+// largeRequest bounds what the pacing thread writes itself: so much always fits
+// into the empty buffer of a socket.
 const largeRequest = 8 << 10
 
 // begin has s leave on the idle connection. False means that it was too late for
@@ -74,12 +93,17 @@ func (c *conn) begin(s shot) bool {
 	return true
 }
 
-// write lets go of the lock while it writes the request.
+// write writes the request. It lets go of the lock meanwhile, unless the
+// connection is one that does not block.
 func (c *conn) write() {
-	g := c.pool.g
-	g.mu.Unlock()
-	_, err := c.net.Write(c.out)
-	g.mu.Lock()
+	var err error
+	if c.watched {
+		_, err = c.net.Write(c.out)
+	} else {
+		c.pool.g.mu.Unlock()
+		_, err = c.net.Write(c.out)
+		c.pool.g.mu.Lock()
+	}
 	c.writing = false
 	switch {
 	case c.state == connClosed:
@@ -93,10 +117,24 @@ func (c *conn) write() {
 
 // read is the connection's goroutine.
 func (c *conn) read() {
-	var reply wire.Reply
 	for open := true; open; {
+		var reply wire.Reply
 		err := c.in.Next(&reply)
+		c.pool.g.mu.Lock()
 		open = c.took(&reply, err)
+		c.pool.g.mu.Unlock()
+	}
+}
+
+// readable reads what there is on a connection that is watched.
+func (c *conn) readable() {
+	for more := true; more; {
+		var reply wire.Reply
+		err := c.in.Next(&reply)
+		if err == wire.ErrNotReady {
+			return
+		}
+		more = c.took(&reply, err) && c.in.Buffered()
 	}
 }
 
@@ -104,8 +142,6 @@ func (c *conn) read() {
 // connection is still open.
 func (c *conn) took(reply *wire.Reply, err error) bool {
 	g := c.pool.g
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	switch {
 	case c.state == connClosed:
 		return false

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"sync"
 	"time"
@@ -28,8 +29,8 @@ type Generator struct {
 	start    time.Time
 	members  []*member
 	timers   heap[timer]
-	outbox   []shot // attempts that have yet to leave
-	sleeper  pace.Sleeper
+	outbox   []shot       // attempts that have yet to leave
+	sleeper  pace.Sleeper // nil before and after the run, but for one that watches sockets
 	sleeping work.Instant // what the pacing thread sleeps to; awake while it is not
 	stopping bool
 	over     bool // nothing counts any more
@@ -72,6 +73,10 @@ func (t timer) when() work.Instant { return t.at }
 // its connections are closed and its goroutines have ended. A Generator runs once.
 func (g *Generator) Run(ctx context.Context, start time.Time) error {
 	g.mu.Lock()
+	if g.over || !g.start.IsZero() {
+		g.mu.Unlock()
+		return errors.New("the generator has run already, or is closed")
+	}
 	g.start = start
 	for _, m := range g.members {
 		for _, group := range m.groups {
@@ -83,9 +88,10 @@ func (g *Generator) Run(ctx context.Context, start time.Time) error {
 	defer g.cancel()
 	defer context.AfterFunc(ctx, g.stop)()
 	if g.config.VirtualTime {
-		g.pace(pace.NewTimer())
-	} else if err := pace.Run(g.pace); err != nil {
-		return err
+		g.sleeper = pace.NewTimer()
+		g.pace()
+	} else {
+		pace.Run(g.sleeper, g.pace)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,11 +101,12 @@ func (g *Generator) Run(ctx context.Context, start time.Time) error {
 	return context.Cause(ctx)
 }
 
-// Close lets go of what Prepare opened, if Run was not called.
+// Close lets go of everything if Run was not called.
 func (g *Generator) Close() {
 	g.mu.Lock()
-	g.stopping = true
-	g.finish(0)
+	if !g.over {
+		g.finish(0)
+	}
 	g.mu.Unlock()
 	g.cancel()
 	g.wg.Wait()

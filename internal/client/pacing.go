@@ -1,10 +1,10 @@
 package client
 
 import (
+	"io"
 	"math"
 	"time"
 
-	"shedload/internal/client/pace"
 	"shedload/internal/population"
 	"shedload/internal/work"
 )
@@ -19,7 +19,7 @@ func (g *Generator) stop() {
 
 // rouse wakes the pacing thread if it sleeps past t.
 func (g *Generator) rouse(t work.Instant) {
-	if g.sleeper != nil && t < g.sleeping {
+	if t < g.sleeping && g.sleeper != nil {
 		g.sleeping = t
 		g.sleeper.Wake()
 	}
@@ -30,12 +30,15 @@ const (
 	longestSleep = time.Hour // with nothing to wait for
 )
 
+// pollEvery is the longest that sockets are not looked at while sends are due one
+// after the other.
+const pollEvery = 200 * time.Microsecond
+
 // pace is the pacing thread: it does what is due, in order, and sleeps in between.
-func (g *Generator) pace(s pace.Sleeper) {
+func (g *Generator) pace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.sleeper, g.sleeping = s, awake
-	horizon := work.Never
+	horizon, polled := work.Never, work.Instant(0)
 	if g.config.Horizon > 0 {
 		horizon = work.Instant(g.config.Horizon)
 	}
@@ -44,12 +47,9 @@ func (g *Generator) pace(s pace.Sleeper) {
 		m, arrival := g.nextArrival()
 		next, now := min(arrival, g.timers.next(), horizon), g.now()
 		switch {
-		case next > now:
-			g.sleeping = next
-			g.mu.Unlock()
-			s.Sleep(min(next.Sub(now), longestSleep))
-			g.mu.Lock()
-			g.sleeping = awake
+		case next > now, g.watches() && now.Sub(polled) > pollEvery:
+			g.sleep(next, now)
+			polled = g.now()
 		case next == horizon:
 			done = true
 		case next == arrival && next < g.timers.next():
@@ -59,8 +59,28 @@ func (g *Generator) pace(s pace.Sleeper) {
 		}
 		g.flush()
 	}
-	g.sleeper = nil // it does not outlive this function
 	g.finish(min(g.now(), horizon))
+}
+
+// watches reports whether the pacing thread reads the answers.
+func (g *Generator) watches() bool { return g.pool != nil && g.pool.watcher != nil }
+
+// sleep lets go of the lock and sleeps until next; then it takes in what came in
+// on the sockets that are watched, before anything that is due.
+func (g *Generator) sleep(next, now work.Instant) {
+	g.sleeping = next
+	g.mu.Unlock()
+	g.sleeper.Sleep(min(next.Sub(now), longestSleep))
+	g.mu.Lock()
+	g.sleeping = awake
+	if !g.watches() {
+		return
+	}
+	for _, id := range g.pool.watcher.Ready() {
+		if c := g.pool.all[id]; c != nil { // it may have been closed since
+			c.readable()
+		}
+	}
 }
 
 // prune forgets ends of grace that nobody waits for any more, as is the rule with
@@ -126,4 +146,8 @@ func (g *Generator) finish(now work.Instant) {
 	if g.pool != nil {
 		g.pool.closeAll()
 	}
+	if c, ok := g.sleeper.(io.Closer); ok {
+		_ = c.Close()
+	}
+	g.sleeper = nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"shedload/internal/client/pace"
 	"shedload/internal/work"
 )
 
@@ -18,15 +19,17 @@ import (
 type pool struct {
 	g       *Generator
 	idle    []*conn
-	all     map[*conn]struct{}
-	waiting []shot // sends that found no idle connection, by deadline
-	dialing int    // dials under way
-	allowed int    // dials that may follow
-	reserve int    // idle connections that are kept
-	limit   int    // open connections at most
+	all     map[uint32]*conn // by id
+	added   uint32           // connections so far
+	watcher pace.Watcher     // reads for all connections; nil: each has a goroutine
+	waiting []shot           // sends that found no idle connection, by deadline
+	dialing int              // dials under way
+	allowed int              // dials that may follow
+	reserve int              // idle connections that are kept
+	limit   int              // open connections at most
 }
 
-func newPool(g *Generator) *pool { return &pool{g: g, all: map[*conn]struct{}{}} }
+func newPool(g *Generator) *pool { return &pool{g: g, all: map[uint32]*conn{}} }
 
 // launch implements carrier.
 func (p *pool) launch(s shot) {
@@ -76,7 +79,7 @@ func (p *pool) free(c *conn) {
 
 // forget drops a connection that was closed.
 func (p *pool) forget(c *conn) {
-	delete(p.all, c)
+	delete(p.all, c.id)
 	if i := slices.Index(p.idle, c); i >= 0 {
 		p.idle = slices.Delete(p.idle, i, i+1)
 	}
@@ -115,11 +118,11 @@ func (p *pool) dial() {
 // dialled takes in the end of a dial and reports whether its goroutine goes on.
 func (p *pool) dialled(nc net.Conn, err error) bool {
 	p.dialing--
+	if err == nil {
+		err = p.add(nc)
+	}
 	switch {
-	case p.g.over && err == nil:
-		_ = nc.Close()
 	case err == nil:
-		p.free(p.add(nc))
 	case len(p.waiting) > 0:
 		p.next().unsent(dialKind(err))
 	}
@@ -135,20 +138,17 @@ func (p *pool) dialled(nc net.Conn, err error) bool {
 func (p *pool) warm(ctx context.Context, first net.Conn, n int) error {
 	var group errgroup.Group
 	group.SetLimit(maxDialers)
-	p.g.mu.Lock()
-	p.free(p.add(first))
-	p.g.mu.Unlock()
+	add := func(nc net.Conn, err error) error {
+		if err != nil {
+			return err
+		}
+		p.g.mu.Lock()
+		defer p.g.mu.Unlock()
+		return p.add(nc)
+	}
+	group.Go(func() error { return add(first, nil) })
 	for range n - 1 {
-		group.Go(func() error {
-			nc, err := p.g.connect(ctx)
-			if err != nil {
-				return err
-			}
-			p.g.mu.Lock()
-			defer p.g.mu.Unlock()
-			p.free(p.add(nc))
-			return nil
-		})
+		group.Go(func() error { return add(p.g.connect(ctx)) })
 	}
 	return group.Wait()
 }
@@ -156,7 +156,7 @@ func (p *pool) warm(ctx context.Context, first net.Conn, n int) error {
 // closeAll ends all connections, and so their goroutines.
 func (p *pool) closeAll() {
 	p.idle = nil // no need to look each up
-	for c := range p.all {
+	for _, c := range p.all {
 		c.close()
 	}
 }

@@ -137,6 +137,16 @@ func (f *requestForm) headerOf(a population.Attempt) http.Header {
 	return h
 }
 
+// longest bounds the length of a raw request.
+func (f *requestForm) longest() int {
+	const variable = 256 // number, attempt, key and time left, with their names
+	n := 0
+	for _, head := range f.heads {
+		n = max(n, len(head))
+	}
+	return n + len(f.body) + variable
+}
+
 // keyOf names the operation of an attempt, which a resume joins.
 func (f *requestForm) keyOf(a population.Attempt) string {
 	return fmt.Sprintf("%s-%d-%d", f.key, a.Request, a.Attempt)

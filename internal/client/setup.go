@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+
+	"shedload/internal/client/pace"
 )
 
 // New returns a generator. The error says what about c cannot be.
@@ -16,7 +18,7 @@ func New(c Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{config: c, target: target}
+	g := &Generator{config: c, target: target, sleeping: awake}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	for i := range c.Groups {
 		m, err := g.newMember(uint16(i))
@@ -29,7 +31,24 @@ func New(c Config) (*Generator, error) {
 	if need, have := g.conns(), g.limit; g.pool != nil && need > have {
 		return nil, fmt.Errorf("connections: needs %d (new requests of one patience, and a reserve), have %d", need, have)
 	}
+	if !c.VirtualTime {
+		if g.sleeper, err = pace.New(); err != nil {
+			return nil, err
+		}
+	}
+	if g.pool != nil && g.largest() <= largeRequest {
+		g.pool.watcher, _ = g.sleeper.(pace.Watcher)
+	}
 	return g, nil
+}
+
+// largest returns the length of the longest raw request.
+func (g *Generator) largest() int {
+	n := 0
+	for _, m := range g.members {
+		n = max(n, m.request.longest())
+	}
+	return n
 }
 
 // carriers gives each member its carrier; they share the connections that are allowed.

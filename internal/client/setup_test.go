@@ -118,5 +118,8 @@ func TestCloseAfterPrepare(t *testing.T) {
 		}
 		g.Close()
 		g.Close()
+		if err := g.Run(t.Context(), time.Now()); err == nil {
+			t.Error("it ran after Close")
+		}
 	})
 }

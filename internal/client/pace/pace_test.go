@@ -1,9 +1,15 @@
 package pace
 
 import (
+	"io"
+	"net"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"shedload/internal/client/wire"
 )
 
 func TestTimerSleepsExactlyInVirtualTime(t *testing.T) {
@@ -45,27 +51,104 @@ func TestTimerWakes(t *testing.T) {
 	})
 }
 
+// best returns the system's best Sleeper and closes it after the test.
+func best(t testing.TB) Sleeper {
+	s, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if c, ok := s.(io.Closer); ok {
+			_ = c.Close()
+		}
+	})
+	return s
+}
+
 // TestRunSleepsAndWakes runs on the real clock: the sleep that is woken would
 // last an hour, so that only a Wake can end it.
 func TestRunSleepsAndWakes(t *testing.T) {
-	err := Run(func(s Sleeper) {
-		const short = 3 * time.Millisecond
-		for start := time.Now(); time.Since(start) < short; {
-			s.Sleep(short - time.Since(start))
-		}
-		woken := make(chan struct{})
-		go func() { s.Wake(); close(woken) }()
-		for start := time.Now(); ; {
-			s.Sleep(time.Hour - time.Since(start))
-			select {
-			case <-woken:
-				return
-			default:
+	s := best(t)
+	Run(s, func() {
+		for _, d := range []time.Duration{3 * time.Millisecond, 30 * time.Millisecond} {
+			for start := time.Now(); time.Since(start) < d; {
+				s.Sleep(d - time.Since(start))
 			}
 		}
+		var woken atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			woken.Store(true)
+			s.Wake()
+		}()
+		for !woken.Load() {
+			s.Sleep(time.Hour)
+		}
+		<-done // it must not be closed before
 	})
+}
+
+// TestWatch: a sleep ends when a watched socket can be read, which does not block.
+func TestWatch(t *testing.T) {
+	w, ok := best(t).(Watcher)
+	if !ok {
+		t.Skip("this system's sleeper does not watch sockets")
+	}
+	if _, err := w.Watch(&net.UnixConn{}, 1); err != ErrNotWatched {
+		t.Errorf("another connection: %v", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
+	}
+	defer l.Close()
+	nc, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := w.Watch(nc, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 8)
+	if _, err := near.Read(buf); err != wire.ErrNotReady {
+		t.Errorf("nothing to read: %v", err)
+	}
+	if _, err := near.Write([]byte("ping")); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadFull(far, buf[:4]); err != nil || string(buf[:4]) != "ping" {
+		t.Errorf("%q, %v", buf[:4], err)
+	}
+	if _, err := near.Write(make([]byte, 64<<20)); err == nil {
+		t.Error("more was written than fits")
+	}
+	for _, says := range []string{"pong", ""} {
+		if says == "" {
+			far.Close() // with unread bytes: a reset
+		} else if _, err := io.WriteString(far, says); err != nil {
+			t.Error(err)
+		}
+		for w.Sleep(time.Hour); len(w.Ready()) == 0; {
+			w.Sleep(time.Hour)
+		}
+		if !slices.Equal(w.Ready(), []uint32{7}) {
+			t.Errorf("ready %v", w.Ready())
+		}
+		if n, err := near.Read(buf); string(buf[:n]) != says || (err == nil) != (says != "") {
+			t.Errorf("read %q, %v, want %q", buf[:n], err, says)
+		}
+	}
+	if err := near.Close(); err != nil {
+		t.Error(err)
+	}
+	if w.Sleep(0); len(w.Ready()) != 0 {
+		t.Error("a closed socket is ready")
 	}
 }
 
@@ -81,9 +164,8 @@ func BenchmarkLateness(b *testing.B) {
 		b.ReportMetric(float64(sum.Microseconds())/float64(b.N), "µs-late")
 	}
 	b.Run("thread", func(b *testing.B) {
-		if err := Run(func(s Sleeper) { late(b, s) }); err != nil {
-			b.Fatal(err)
-		}
+		s := best(b)
+		Run(s, func() { late(b, s) })
 	})
 	b.Run("timer", func(b *testing.B) { late(b, NewTimer()) })
 }

@@ -9,45 +9,63 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run calls f with a Sleeper of the best kind that the system has, on a
-// goroutine of its own that keeps its operating-system thread, and returns when
-// f does. The Sleeper must not be used after that, except that Wake may be
-// called too late as long as the caller keeps it from racing with the end of f.
-func Run(f func(Sleeper)) error {
-	failed := make(chan error, 1)
-	go func() {
-		// The thread's timer slack is changed, so it ends with the goroutine
-		// instead of going back to the runtime's pool: no UnlockOSThread.
-		runtime.LockOSThread()
-		t, err := newThread()
-		if err != nil {
-			failed <- err
-			return
-		}
-		defer t.close()
-		f(t)
-		failed <- nil
-	}()
-	return <-failed
-}
-
-// thread sleeps in ppoll on an eventfd, so that it can be woken.
+// thread sleeps in epoll_pwait2, on an eventfd for Wake and on sockets.
 type thread struct {
-	fds     [1]unix.PollFd
-	timeout unix.Timespec
+	epoll, event int
+	timeout      unix.Timespec
+	events       [64]unix.EpollEvent
+	ready        []uint32
 }
 
-func newThread() (*thread, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		return nil, fmt.Errorf("pacing thread: eventfd: %w", err)
+// eventID is the id of the eventfd.
+const eventID = ^uint32(0)
+
+// New returns a Sleeper of the best kind that the system has: on Linux from 5.11
+// a Watcher, which must be closed.
+func New() (Sleeper, error) {
+	t := &thread{epoll: -1, event: -1}
+	if err := t.open(); err != nil {
+		_ = t.Close()
+		return nil, fmt.Errorf("pacing thread: %w", err)
 	}
-	// One nanosecond is the smallest slack: 0 would mean the default of 50 µs.
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-		_ = unix.Close(fd)
-		return nil, fmt.Errorf("pacing thread: timer slack: %w", err)
+	if _, err := t.wait(0, false); err == unix.ENOSYS {
+		_ = t.Close()
+		return NewTimer(), nil
 	}
-	return &thread{fds: [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}}, nil
+	return t, nil
+}
+
+func (t *thread) open() (err error) {
+	if t.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return err
+	}
+	if t.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return err
+	}
+	return t.add(t.event, eventID)
+}
+
+func (t *thread) add(fd int, id uint32) error {
+	return unix.EpollCtl(t.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP, Fd: int32(id)})
+}
+
+// Run calls f, which sleeps with s, on a goroutine of its own that keeps its
+// operating-system thread, and returns when f does.
+func Run(s Sleeper, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if _, ours := s.(*thread); ours {
+			// The thread's timer slack is changed, so it ends with the goroutine
+			// instead of going back to the runtime's pool: no UnlockOSThread.
+			runtime.LockOSThread()
+			// A nanosecond is the least: 0 means the default of 50 µs, which is also
+			// what is left when the system does not allow it.
+			_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+		}
+		f()
+	}()
+	<-done
 }
 
 // shortSleep is the longest sleep in which the thread keeps its P: below the 10 ms
@@ -60,26 +78,49 @@ const shortSleep = 8 * time.Millisecond
 // sleeps a second that is most of their cost. The others have one P less
 // meanwhile. Stopping the world interrupts the sleep by a signal.
 func (t *thread) Sleep(d time.Duration) {
-	t.timeout = unix.NsecToTimespec(int64(max(d, 0)))
-	// An error is EINTR, the runtime's own signals: waking early is allowed.
-	n := 0
-	if d > shortSleep {
-		n, _ = unix.Ppoll(t.fds[:], &t.timeout, nil)
-	} else {
-		r, _, _ := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&t.fds[0])), 1, uintptr(unsafe.Pointer(&t.timeout)), 0, 0, 0)
-		n = int(r)
+	t.ready = t.ready[:0]
+	n, err := t.wait(max(d, 0), d > shortSleep)
+	if err != 0 {
+		return // EINTR, the runtime's own signals: waking early is allowed
 	}
-	if n > 0 {
+	for _, e := range t.events[:n] {
+		if id := uint32(e.Fd); id != eventID {
+			t.ready = append(t.ready, id)
+			continue
+		}
 		var count [8]byte
-		_, _ = unix.Read(int(t.fds[0].Fd), count[:])
+		_, _ = unix.Read(t.event, count[:])
 	}
+}
+
+// wait is epoll_pwait2, which x/sys does not wrap.
+func (t *thread) wait(d time.Duration, yield bool) (int, unix.Errno) {
+	t.timeout = unix.NsecToTimespec(int64(d))
+	call := unix.RawSyscall6
+	if yield {
+		call = unix.Syscall6
+	}
+	n, _, err := call(unix.SYS_EPOLL_PWAIT2, uintptr(t.epoll), uintptr(unsafe.Pointer(&t.events)), uintptr(len(t.events)),
+		uintptr(unsafe.Pointer(&t.timeout)), 0, 0)
+	return int(n), err
 }
 
 // Wake implements Sleeper.
 func (t *thread) Wake() {
 	one := [8]byte{0: 1}
 	// It fails only when the counter is full, and then a wake is pending anyway.
-	_, _ = unix.Write(int(t.fds[0].Fd), one[:])
+	_, _ = unix.Write(t.event, one[:])
 }
 
-func (t *thread) close() { _ = unix.Close(int(t.fds[0].Fd)) }
+// Ready implements Watcher.
+func (t *thread) Ready() []uint32 { return t.ready }
+
+// Close implements io.Closer.
+func (t *thread) Close() error {
+	for _, fd := range []int{t.epoll, t.event} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	return nil
+}

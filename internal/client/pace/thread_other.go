@@ -2,9 +2,8 @@
 
 package pace
 
-// Run calls f with a Sleeper of the best kind that the system has and returns
-// when f does.
-func Run(f func(Sleeper)) error {
-	f(NewTimer())
-	return nil
-}
+// New returns a Sleeper of the best kind that the system has.
+func New() (Sleeper, error) { return NewTimer(), nil }
+
+// Run calls f, which sleeps with s, and returns when f does.
+func Run(_ Sleeper, f func()) { f() }

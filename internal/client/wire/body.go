@@ -1,92 +1,50 @@
 package wire
 
-import (
-	"fmt"
-	"io"
-)
+import "fmt"
 
-// readBody reads the body to its end and keeps the beginning if it explains an error.
-func (r *Reader) readBody(reply *Reply, f framing) error {
-	keep := reply.Status >= 400
-	var err error
-	switch {
-	case reply.Status == 204 || reply.Status == 304:
-	case f.chunked:
-		err = r.chunks(keep)
-	case f.length >= 0:
-		err = r.body(f.length, keep)
-	default:
-		// Without a length the body lasts as long as the connection.
-		reply.Close = true
-		err = r.body(MaxBody, keep)
-		switch err {
-		case io.EOF:
-			err = nil
-		case nil:
-			err = fmt.Errorf("%w: a body of %d bytes or more without an end", ErrTooLarge, MaxBody)
-		}
-	}
-	reply.Body = r.kept
-	return err
-}
-
-// body reads n bytes.
-func (r *Reader) body(n int64, keep bool) error {
-	for n > 0 {
-		if err := r.Peek(); err != nil {
+// data consumes what there is of a body or chunk, and keeps the beginning of the
+// body if it explains an error.
+func (r *Reader) data() error {
+	if r.r == r.w {
+		if err := r.fill(); err != nil {
 			return err
 		}
-		part := r.buf[r.r:r.w]
-		if int64(len(part)) > n {
-			part = part[:n]
-		}
-		if keep {
-			r.kept = append(r.kept, part[:min(len(part), MaxKept-len(r.kept))]...)
-		}
-		r.r += len(part)
-		n -= int64(len(part))
+	}
+	part := r.buf[r.r:r.w]
+	part = part[:min(int64(len(part)), r.left)]
+	if r.reply.Status >= 400 {
+		r.kept = append(r.kept, part[:min(len(part), MaxKept-len(r.kept))]...)
+	}
+	r.r += len(part)
+	if r.left -= int64(len(part)); r.left > 0 {
+		return nil
+	}
+	switch r.state {
+	case untilClose:
+		return fmt.Errorf("%w: a body of %d bytes or more without an end", ErrTooLarge, MaxBody)
+	case chunkData:
+		r.state = chunkEnd
+	default:
+		r.state = complete
 	}
 	return nil
 }
 
-// chunks reads a body in the chunked transfer coding, and its trailer fields.
-func (r *Reader) chunks(keep bool) error {
-	var total int64
-	for {
-		r.head = 0
-		line, err := r.line()
-		if err != nil {
-			return err
-		}
-		n, err := parseChunkSize(line)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			break
-		}
-		if total += n; total > MaxBody {
-			return fmt.Errorf("%w: a body of over %d bytes", ErrTooLarge, MaxBody)
-		}
-		if err := r.body(n, keep); err != nil {
-			return err
-		}
-		if line, err = r.line(); err != nil {
-			return err
-		} else if len(line) > 0 {
-			return malformed("a chunk is longer than it says")
-		}
+// chunk takes in the line before a chunk's data.
+func (r *Reader) chunk(line []byte) error {
+	n, err := parseChunkSize(line)
+	if err != nil {
+		return err
 	}
-	for {
-		line, err := r.line()
-		if err != nil || len(line) == 0 {
-			return err
-		}
-		var ignored Reply
-		if err := (&Reader{}).field(line, &ignored, &framing{length: -1}); err != nil {
-			return err
-		}
+	if n == 0 {
+		r.state, r.head = trailerField, 0
+		return nil
 	}
+	if r.total += n; r.total > MaxBody {
+		return fmt.Errorf("%w: a body of over %d bytes", ErrTooLarge, MaxBody)
+	}
+	r.state, r.left = chunkData, n
+	return nil
 }
 
 // parseChunkSize reads hexadecimal digits. Chunk extensions are refused: nobody

@@ -5,42 +5,40 @@ import (
 	"fmt"
 )
 
-// framing is what the head says about the length of the body.
-type framing struct {
-	length  int64 // of the body; -1 when not said
-	chunked bool
-	old     bool // HTTP/1.0
+// begin takes in a status line.
+func (r *Reader) begin(line []byte) (err error) {
+	r.reply, r.retryAfter, r.kept = Reply{}, r.retryAfter[:0], r.kept[:0]
+	r.length, r.chunked, r.total = -1, false, 0
+	r.old, err = parseStatus(line, &r.reply)
+	r.reply.Close = r.old
+	r.state = headerField
+	return err
 }
 
-// readHead reads a status line and the header fields.
-func (r *Reader) readHead(reply *Reply, f *framing) error {
-	r.head, r.retryAfter, r.kept = 0, r.retryAfter[:0], r.kept[:0]
-	*reply = Reply{}
-	line, err := r.line()
-	if err != nil {
-		return err
-	}
-	if f.old, err = parseStatus(line, reply); err != nil {
-		return err
-	}
-	reply.Close = f.old
-	for {
-		line, err := r.line()
-		if err != nil {
-			return err
-		}
-		if len(line) == 0 {
-			break
-		}
-		if err := r.field(line, reply, f); err != nil {
-			return err
-		}
-	}
-	switch {
-	case f.chunked && f.length >= 0:
+// headEnds decides what follows the head.
+func (r *Reader) headEnds() error {
+	r.head = 0
+	switch status := r.reply.Status; {
+	case r.chunked && r.length >= 0:
 		return malformed("both Content-Length and Transfer-Encoding")
-	case f.chunked && f.old:
+	case r.chunked && r.old:
 		return malformed("Transfer-Encoding in HTTP/1.0")
+	case status == 101:
+		return malformed("status 101: nobody asked for another protocol")
+	case status < 200:
+		if r.info++; r.info > MaxInfo {
+			return fmt.Errorf("%w: over %d informational responses", ErrTooLarge, MaxInfo)
+		}
+		r.state = statusLine
+	case status == 204 || status == 304 || r.length == 0:
+		r.state = complete
+	case r.chunked:
+		r.state = chunkSize
+	case r.length > 0:
+		r.state, r.left = bodyData, r.length
+	default:
+		// Without a length the body lasts as long as the connection.
+		r.state, r.left, r.reply.Close = untilClose, MaxBody, true
 	}
 	return nil
 }
@@ -67,47 +65,54 @@ func parseStatus(line []byte, reply *Reply) (old bool, err error) {
 	return line[7] == '0', nil
 }
 
-// field reads one header field. Those that do not matter are only checked for form.
-func (r *Reader) field(line []byte, reply *Reply, f *framing) error {
+// splitField checks the form of a header field.
+func splitField(line []byte) (name, value []byte, err error) {
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 {
-		return malformed("header field %.40q", line)
+		return nil, nil, malformed("header field %.40q", line)
 	}
-	name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
+	name, value = line[:colon], bytes.Trim(line[colon+1:], " \t")
 	for _, c := range name {
 		if !tokenByte[c] {
-			return malformed("header name %.40q", name)
+			return nil, nil, malformed("header name %.40q", name)
 		}
 	}
 	for _, c := range value {
 		if c < ' ' && c != '\t' || c == 0x7f {
-			return malformed("header value %.40q", value)
+			return nil, nil, malformed("header value %.40q", value)
 		}
 	}
+	return name, value, nil
+}
+
+// field takes in a header field.
+func (r *Reader) field(line []byte) error {
+	name, value, err := splitField(line)
 	switch {
+	case err != nil:
+		return err
 	case is(name, "content-length"):
 		n, err := parseLength(value)
 		if err != nil {
 			return err
 		}
-		if f.length >= 0 && f.length != n {
+		if r.length >= 0 && r.length != n {
 			return malformed("two values of Content-Length")
 		}
-		f.length = n
+		r.length = n
 	case is(name, "transfer-encoding"):
-		if f.chunked || !is(value, "chunked") {
+		if r.chunked || !is(value, "chunked") {
 			return malformed("Transfer-Encoding %.40q", value)
 		}
-		f.chunked = true
+		r.chunked = true
 	case is(name, "connection"):
-		reply.Close = reply.Close || hasToken(value, "close")
+		r.reply.Close = r.reply.Close || hasToken(value, "close")
 	case is(name, "retry-after"):
 		if len(r.retryAfter) == 0 { // the first of several counts, as in net/http
 			r.retryAfter = append(r.retryAfter, value...)
-			reply.RetryAfter = r.retryAfter
 		}
 	case is(name, "x-do-not-retry"):
-		reply.DoNotRetry = is(value, "true")
+		r.reply.DoNotRetry = is(value, "true")
 	}
 	return nil
 }

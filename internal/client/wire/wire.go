@@ -26,6 +26,10 @@ var ErrMalformed = errors.New("malformed response")
 // ErrTooLarge is in the chain of every error that means that a bound was passed.
 var ErrTooLarge = errors.New("response too large")
 
+// ErrNotReady is what a source that does not block returns when it has nothing to
+// read. Next returns it as it is, and goes on from there when it is called again.
+var ErrNotReady = errors.New("nothing to read yet")
+
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
 }
@@ -43,15 +47,40 @@ type Reply struct {
 	Body []byte
 }
 
-// Reader reads the responses of one connection. It is not safe for concurrent use.
+// Reader reads the responses of one connection, one state after the other, so that
+// it can stop anywhere and go on. It is not safe for concurrent use.
 type Reader struct {
-	src        io.Reader
-	buf        []byte
-	r, w       int
-	head       int // bytes of head read so far
+	src  io.Reader
+	buf  []byte
+	r, w int // what was read and not yet consumed is buf[r:w]
+
+	state      state
+	reply      Reply
+	info       int   // informational responses so far
+	head       int   // bytes of head or trailer so far
+	length     int64 // of the body; -1 when not said
+	chunked    bool
+	old        bool  // HTTP/1.0
+	left       int64 // bytes of the body or chunk to come
+	total      int64 // bytes of chunks so far
 	kept       []byte
 	retryAfter []byte
 }
+
+// state is what comes next.
+type state uint8
+
+const (
+	statusLine state = iota
+	headerField
+	bodyData
+	untilClose // body data, to the end of the connection
+	chunkSize
+	chunkData
+	chunkEnd
+	trailerField
+	complete
+)
 
 // NewReader returns a Reader of src.
 func NewReader(src io.Reader) *Reader {
@@ -61,44 +90,65 @@ func NewReader(src io.Reader) *Reader {
 // Buffered reports whether bytes of a next response have been read already.
 func (r *Reader) Buffered() bool { return r.r < r.w }
 
-// Peek waits until the first byte of a response is there. Its error is the
-// connection's own: io.EOF when the peer closed it.
-func (r *Reader) Peek() error {
-	if r.r < r.w {
-		return nil
-	}
-	return r.fill()
-}
-
 // Next reads one response, its body included. The error is io.EOF when the
 // connection ended before a response began, io.ErrUnexpectedEOF when it ended
 // within one, and otherwise wraps ErrMalformed, ErrTooLarge or what reading the
-// connection returned.
+// source returned. After any error but ErrNotReady the Reader is of no more use.
 func (r *Reader) Next(reply *Reply) error {
-	if err := r.Peek(); err != nil {
-		return err
+	for r.state != complete {
+		err := r.step()
+		switch {
+		case err == nil:
+		case err != io.EOF:
+			return err
+		case r.state == untilClose:
+			r.state = complete
+		case r.state == statusLine && r.info == 0 && r.r == r.w:
+			return io.EOF
+		default:
+			return io.ErrUnexpectedEOF
+		}
 	}
-	err := r.next(reply)
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	*reply = r.reply
+	reply.Body, reply.RetryAfter = r.kept, r.retryAfter
+	r.state, r.info = statusLine, 0
+	return nil
 }
 
-func (r *Reader) next(reply *Reply) error {
-	for range MaxInfo + 1 {
-		f := framing{length: -1}
-		if err := r.readHead(reply, &f); err != nil {
-			return err
-		}
-		switch {
-		case reply.Status == 101:
-			return malformed("status 101: nobody asked for another protocol")
-		case reply.Status >= 200:
-			return r.readBody(reply, f)
-		}
+// step consumes one line or one piece of data.
+func (r *Reader) step() error {
+	switch r.state {
+	case bodyData, untilClose, chunkData:
+		return r.data()
 	}
-	return fmt.Errorf("%w: over %d informational responses", ErrTooLarge, MaxInfo)
+	line, err := r.line()
+	if err != nil {
+		return err
+	}
+	switch r.state {
+	case statusLine:
+		return r.begin(line)
+	case headerField:
+		if len(line) == 0 {
+			return r.headEnds()
+		}
+		return r.field(line)
+	case chunkSize:
+		return r.chunk(line)
+	case chunkEnd:
+		if len(line) > 0 {
+			return malformed("a chunk is longer than it says")
+		}
+		r.state, r.head = chunkSize, 0
+		return nil
+	default: // trailerField
+		if len(line) == 0 {
+			r.state = complete
+			return nil
+		}
+		_, _, err := splitField(line)
+		return err
+	}
 }
 
 // fill reads more bytes behind those that are there.
@@ -128,7 +178,7 @@ func (r *Reader) fill() error {
 	return io.ErrNoProgress
 }
 
-// line returns the next line without its CR LF, valid until the next read.
+// line consumes the next line and returns it without its CR LF, valid until the next read.
 func (r *Reader) line() ([]byte, error) {
 	seen := 0
 	for {

@@ -37,22 +37,45 @@ func TestNextUnderstands(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for how, src := range map[string]io.Reader{
-				"at once": strings.NewReader(tt.in), "byte by byte": iotest.OneByteReader(strings.NewReader(tt.in)),
+				"now and then": &hesitant{src: iotest.OneByteReader(strings.NewReader(tt.in))},
+				"at once":      strings.NewReader(tt.in), "byte by byte": iotest.OneByteReader(strings.NewReader(tt.in)),
 				"error with data": iotest.DataErrReader(strings.NewReader(tt.in)),
 			} {
 				var got Reply
 				r := NewReader(src)
-				if err := r.Next(&got); err != nil {
+				if err := next(r, &got); err != nil {
 					t.Fatalf("%s: %v", how, err)
 				}
 				if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", tt.want) {
 					t.Errorf("%s: got %+v, want %+v", how, got, tt.want)
 				}
-				if err := r.Next(&got); err != io.EOF {
+				if err := next(r, &got); err != io.EOF {
 					t.Errorf("%s: after the response: %v, want EOF", how, err)
 				}
 			}
 		})
+	}
+}
+
+// hesitant is not ready every second time.
+type hesitant struct {
+	src   io.Reader
+	ready bool
+}
+
+func (h *hesitant) Read(p []byte) (int, error) {
+	if h.ready = !h.ready; h.ready {
+		return 0, ErrNotReady
+	}
+	return h.src.Read(p)
+}
+
+// next asks until there is an answer.
+func next(r *Reader, reply *Reply) error {
+	for {
+		if err := r.Next(reply); err != ErrNotReady {
+			return err
+		}
 	}
 }
 
@@ -105,8 +128,10 @@ func TestNextRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got Reply
-			if err := NewReader(strings.NewReader(tt.in)).Next(&got); !errors.Is(err, tt.want) {
-				t.Errorf("error %v, want %v", err, tt.want)
+			for _, src := range []io.Reader{strings.NewReader(tt.in), &hesitant{src: strings.NewReader(tt.in)}} {
+				if err := next(NewReader(src), &got); !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
 			}
 		})
 	}
@@ -185,9 +210,13 @@ func FuzzNext(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		var got Reply
-		ours := NewReader(bytes.NewReader(in))
-		if ours.Next(&got) != nil {
+		var got, again Reply
+		err := NewReader(bytes.NewReader(in)).Next(&got)
+		slowly := next(NewReader(&hesitant{src: iotest.OneByteReader(bytes.NewReader(in))}), &again)
+		if (err == nil) != (slowly == nil) || err == nil && fmt.Sprint(got) != fmt.Sprint(again) {
+			t.Fatalf("%q: at once %+v, %v; byte by byte %+v, %v", in, got, err, again, slowly)
+		}
+		if err != nil {
 			return
 		}
 		theirs := bufio.NewReader(bytes.NewReader(in))
