@@ -48,10 +48,20 @@ func (h *Histogram) Quantiles() Quantiles {
 	}
 	ms := func(v int64) float64 { return float64(v) * (float64(h.unit) / float64(time.Millisecond)) }
 	return Quantiles{
-		P50: ms(h.hdr.ValueAtPercentile(50)),
-		P99: ms(h.hdr.ValueAtPercentile(99)),
+		P50: ms(h.percentile(50)),
+		P99: ms(h.percentile(99)),
 		Max: ms(h.hdr.Max()),
 	}
+}
+
+// percentile returns the value of the rank that lies at so many per cent, rounded
+// half up. HdrHistogram finds the rank in floating point, and where its product is
+// fused with the addition a rank that ends in one half is another one; so it is
+// found here, and handed over a little below, where nothing depends on rounding.
+func (h *Histogram) percentile(percent int64) int64 {
+	n := h.Count()
+	rank := max(1, (percent*n+50)/100)
+	return h.hdr.ValueAtPercentile(100 * (float64(rank) - 0.25) / float64(n))
 }
 
 func (h *Histogram) clone() *Histogram { return &Histogram{unit: h.unit, hdr: h.hdr.Clone()} }

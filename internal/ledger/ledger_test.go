@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -124,7 +125,7 @@ func TestResolution(t *testing.T) {
 		equal(t, c.d.String(), h.Quantiles(), Quantiles{c.want, c.want, c.want})
 	}
 	h := newHistogram(time.Microsecond)
-	h.record(100 * time.Hour, 1)
+	h.record(100*time.Hour, 1)
 	if got := h.Quantiles().Max; got < 3600e3 || got > 3601e3 {
 		t.Errorf("more than an hour reads %v ms", got)
 	}
@@ -145,4 +146,16 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 	equal(t, "default rows", Config{}.rows(), 3600)
 	equal(t, "rows of a horizon", Config{Horizon: 90*second + 1}.rows(), 91)
+}
+
+// TestPercentileRanks: the rank at a percentile is rounded half up in whole numbers.
+func TestPercentileRanks(t *testing.T) {
+	for _, c := range []struct{ n, p50, p99 int64 }{{1, 1, 1}, {2, 1, 2}, {3, 2, 3}, {50, 25, 50}, {100, 50, 99}, {149, 75, 148}, {150, 75, 149}, {151, 76, 149}, {1000, 500, 990}, {1250, 625, 1238}} {
+		h := newHistogram(time.Millisecond)
+		for v := range c.n {
+			h.record(time.Duration(v+1)*time.Millisecond, 1)
+		}
+		equal(t, fmt.Sprint("median of ", c.n), h.percentile(50), c.p50)
+		equal(t, fmt.Sprint("p99 of ", c.n), h.percentile(99), c.p99)
+	}
 }
