@@ -72,12 +72,12 @@ func (s *stack) loadgen(args ...string) {
 	s.do(append([]string{"exec", "-T", "loadgen", "loadgen"}, args...)...)
 }
 
-// up starts the stack without Grafana, and takes it down at the end of the test.
-func (s *stack) up() {
+// up builds and starts services and Prometheus, and takes all down at the end of the test.
+func (s *stack) up(services ...string) {
 	s.Helper()
-	s.Cleanup(func() { _ = s.command("down", "--volumes", "--timeout", "5").Run() })
-	s.do("build", "--quiet", "apiserver", "backend", "loadgen")
-	s.do("up", "-d", "apiserver", "backend", "loadgen", "prometheus")
+	s.Cleanup(func() { _ = s.command("--profile", "compare", "down", "--volumes", "--timeout", "5").Run() })
+	s.do(append([]string{"build", "--quiet"}, services...)...)
+	s.do(append([]string{"up", "-d", "prometheus"}, services...)...)
 	address := strings.TrimSpace(s.do("port", "prometheus", "9090"))
 	s.prometheus = "http://" + address
 	s.start = time.Now()
