@@ -13,10 +13,14 @@ import (
 
 // live runs a plan on real processes and has its rows kept as they come.
 func (c *cli) live(ctx context.Context, p scenario.Plan, o *runOptions, keep func(ledger.Rows) error) (report.Variant, error) {
+	plain, err := o.remote.plain.request()
+	if err != nil {
+		return report.Variant{}, err
+	}
 	client.MoreProcs()
 	progress := c.progress(p.Variant)
 	var lost error // of the record, which must not end the run
-	options := control.Options{Plan: p, Target: o.remote.system, Force: o.remote.force, Progress: func(at control.Progress) {
+	options := control.Options{Plan: p, Target: o.remote.system, Force: o.remote.force, Plain: plain, Progress: func(at control.Progress) {
 		progress.tick(at)
 		if err := keep(at.Rows); err != nil && lost == nil {
 			lost = err

@@ -18,6 +18,7 @@ import (
 type remoteOptions struct {
 	target, admin, backendAdmin string
 	force, yesRemote            bool
+	plain                       plainOptions
 
 	system *control.Target // what they resolve to; nil: none, the run starts its own
 }
@@ -29,6 +30,7 @@ func (o *remoteOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.backendAdmin, "backend-admin", "", "`URL` of the backend's admin listener, for scenarios with faults")
 	f.BoolVar(&o.force, "force", false, "begin although another run is under way at the target")
 	f.BoolVar(&o.yesRemote, "yes-remote", false, "allow a target that is neither on this machine nor in a private network")
+	o.plain.flags(cmd)
 }
 
 // resolve finds the target that flags or the environment name.

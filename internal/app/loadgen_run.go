@@ -68,7 +68,8 @@ func (o *runOptions) validate(cmd *cobra.Command) error {
 	if !slices.Contains([]string{engineLive, engineSim}, o.engine) {
 		return fmt.Errorf("--engine: %s", scenario.Unknown("engine", o.engine, []string{engineLive, engineSim}))
 	}
-	if err := errors.Join(validFormat(o.format), o.ci.validate()); err != nil {
+	_, err := o.remote.plain.request()
+	if err := errors.Join(validFormat(o.format), o.ci.validate(), err); err != nil {
 		return err
 	}
 	switch {
