@@ -34,7 +34,12 @@ func Run(p scenario.Plan) (Result, error) {
 		r, err := fluid.Run(p)
 		return Result{Ledger: r.Ledger, Summary: r.Summary, Events: r.Moves}, err
 	}
-	s, err := newSimulation(p)
+	return Watch(p, nil)
+}
+
+// Watch is Run event by event, and tells see of each ledger event as it happens.
+func Watch(p scenario.Plan, see func(ledger.Event)) (Result, error) {
+	s, err := newSimulation(p, see)
 	if err != nil {
 		return Result{}, fmt.Errorf("simulate %s/%s: %w", p.Scenario, p.Variant, err)
 	}
@@ -54,6 +59,7 @@ type simulation struct {
 	end     work.Instant
 	events  int64
 	ledger  *ledger.Ledger
+	record  func(ledger.Event) // to the ledger, and to whoever watches
 	station *station.Station
 	model   *service.Model
 	groups  []*group
@@ -80,15 +86,22 @@ type group struct {
 	leaves   *leaves  // nil unless clients that leave take their work with them
 }
 
-func newSimulation(p scenario.Plan) (*simulation, error) {
+func newSimulation(p scenario.Plan, see func(ledger.Event)) (*simulation, error) {
 	s := &simulation{plan: p, end: work.Instant(p.Horizon), dispatched: -1, ticking: work.Never}
 	config := p.Ledger()
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
 	s.ledger = ledger.New(config)
+	s.record = s.ledger.Record
+	if see != nil {
+		s.record = func(e ledger.Event) {
+			see(e)
+			s.ledger.Record(e)
+		}
+	}
 	var err error
-	if s.station, err = station.New(p.Station(), s, s.ledger.Record); err != nil {
+	if s.station, err = station.New(p.Station(), s, s.record); err != nil {
 		return nil, err
 	}
 	if s.model, err = service.New(p.Service()); err != nil {
@@ -121,7 +134,7 @@ func (s *simulation) addClient(client int) error {
 			Client: uint16(client), Part: uint16(part), Parts: uint16(len(parts)), Seed: s.plan.Seed,
 			ClassOf: func(request uint64) uint8 { return s.plan.ClassOf(client, request&(1<<48-1)) },
 		}
-		if g.Group, err = population.New(s.plan.Population(client), id, g, s.ledger.Record); err != nil {
+		if g.Group, err = population.New(s.plan.Population(client), id, g, s.record); err != nil {
 			return err
 		}
 		parts[part] = g
