@@ -97,8 +97,14 @@ func TestServices(t *testing.T) {
 			}
 		}
 		for _, v := range s.Volumes {
-			if v.Type == types.VolumeTypeBind && !v.ReadOnly {
+			if v.Type != types.VolumeTypeBind {
+				continue
+			}
+			if !v.ReadOnly {
 				t.Errorf("%s can write to %s", s.Name, v.Source)
+			}
+			if _, err := os.Stat(v.Source); err != nil {
+				t.Errorf("%s mounts what is not there: %v", s.Name, err)
 			}
 		}
 	}

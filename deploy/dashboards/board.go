@@ -58,7 +58,7 @@ func (b board) variable() cog.Builder[dashboard.VariableModel] {
 	v := dashboard.NewQueryVariableBuilder("run").Label("run").Datasource(source).
 		Description("Which lane: live, or one of those of the compose profile compare.").
 		Query(dashboard.StringOrMap{String: new("label_values(shedload_discipline_info, run)")}).
-		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).Sort(dashboard.VariableSortAlphabeticalAsc)
+		AllowCustomValue(false).Refresh(dashboard.VariableRefreshOnTimeRangeChanged).Sort(dashboard.VariableSortAlphabeticalAsc)
 	if b.many {
 		return v.Multi(true).IncludeAll(true).AllValue(".+").Current(option("All", "$__all"))
 	}

@@ -23,6 +23,7 @@ func atAGlance() row {
 					"Shaded: a phase of other load, such as a spike. Lines: a change of policy. Good: goodput on top of throughput. Collapsed: throughput flat, goodput on the floor.",
 				unit: perSecond,
 			},
+			axis: "throughput, goodput",
 			lines: []line{
 				{name: "offered", expr: `sum(shedload_client_offered_per_second{run="$run"})`, color: grey, right: true, dashed: true},
 				{name: "throughput", expr: `sum(shedload_server_throughput_per_second{run="$run"})`, color: sky},
@@ -95,7 +96,7 @@ func theQueue() row {
 		{w: 12, h: 8, panel: chart{
 			words: words{title: "Retries and amplification", unit: perSecond,
 				about: "Attempts that left, first tries and retries, and on the right axis attempts per request. Good: few retries, amplification near 1. Retries that stay after the spike are what keeps a collapse going."},
-			stacked: true,
+			stacked: true, axis: "attempts",
 			lines: []line{
 				{name: "first tries", expr: `sum(rate(shedload_client_attempts_total{run="$run", attempt="first"}[$__rate_interval]))`, color: sky},
 				{name: "retries", expr: `sum(rate(shedload_client_attempts_total{run="$run", attempt="retry"}[$__rate_interval]))`, color: vermillion},

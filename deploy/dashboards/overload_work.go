@@ -16,6 +16,7 @@ func theWork() row {
 		{w: 8, h: 8, panel: chart{
 			words: words{title: "Workers and capacity", unit: number,
 				about: "Workers that fetch from this server, those that are busy, and on the right axis what they can finish in a second. Good: fewer busy than there are. Capacity that falls is a trigger as good as a spike. Add some: docker compose up -d --scale backend=3"},
+			axis: "workers",
 			lines: []line{
 				{name: "workers", expr: `sum(shedload_workers{run="$run"})`, color: white},
 				{name: "busy", expr: `sum(shedload_in_service{run="$run"})`, color: sky},

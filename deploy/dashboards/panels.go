@@ -31,6 +31,7 @@ type chart struct {
 	words
 	stacked bool
 	max     float64 // of the axis; 0 by the data
+	axis    string  // what is on the left one, where there is another on the right
 	lines   []line
 }
 
@@ -62,6 +63,9 @@ func (c chart) build() (dashboard.Panel, error) {
 		Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending))
 	if c.max > 0 {
 		p.Max(c.max)
+	}
+	if c.axis != "" {
+		p.AxisLabel(c.axis)
 	}
 	if c.stacked {
 		p.Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal).Group("A")).FillOpacity(60).LineWidth(1)
