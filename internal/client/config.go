@@ -9,8 +9,10 @@
 //
 // The pacing thread sleeps to the next due instant, asks the populations what to
 // do and writes the requests itself, so that an attempt leaves some ten
-// microseconds after its intended instant. The client's own timer is the truth:
-// when patience ends the call moves on, whatever the server does later.
+// microseconds after its intended instant. On Linux it waits for the answers on raw
+// connections as well; elsewhere each connection has a goroutine. The client's own
+// timer is the truth: when patience ends the call moves on, whatever the server
+// does later.
 //
 // The pacing thread wants a P of the Go scheduler the moment it wakes: a program
 // that generates much load does well to raise GOMAXPROCS by one with [MoreProcs].
@@ -144,7 +146,8 @@ func (c *Config) check() (*url.URL, error) {
 		}
 	}
 	if c.Dial == nil {
-		c.Dial = new(net.Dialer).DialContext
+		// An exchange has a time limit of its own: no keep-alive probes.
+		c.Dial = (&net.Dialer{KeepAlive: -1}).DialContext
 	}
 	return target, nil
 }

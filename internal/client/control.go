@@ -75,53 +75,49 @@ const (
 	reserveTime = 100 * time.Millisecond
 )
 
-func (g *Generator) reserve() int { return reserveBase + g.connsFor(reserveTime) }
+func (g *Generator) reserve() int {
+	return reserveBase + g.sum(func(m *member) float64 { return m.highest() * reserveTime.Seconds() })
+}
 
 // Conns returns how many connections the raw groups will have open at least when
 // nothing is answered: the new requests of one patience at the highest rate, and a
-// reserve. Retries come on top.
+// reserve. Retries that pause come on top.
 func (g *Generator) Conns() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.conns()
+	return g.conns(math.MaxInt64)
 }
 
-func (g *Generator) conns() int { return g.reserve() + g.connsFor(math.MaxInt64) }
-
-// atFirst returns how many connections are opened before the run: enough for a
-// second in which nothing is answered.
-func (g *Generator) atFirst() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.reserve() + g.connsFor(time.Second)
+// conns is Conns for the first d in which nothing is answered.
+func (g *Generator) conns(d time.Duration) int {
+	return g.reserve() + g.sum(func(m *member) float64 {
+		s := m.spec.Population
+		return m.highest()*min(d, s.Patience).Seconds() + float64(s.Users+m.spec.Arrivals.Count)
+	})
 }
 
-// connsFor returns how many requests come in d, or in a patience if that is
-// shorter, at the highest rate.
-func (g *Generator) connsFor(d time.Duration) int {
+// sum adds up over the members with raw connections, rounding up.
+func (g *Generator) sum(of func(*member) float64) int {
 	n := 0.0
 	for _, m := range g.members {
-		if _, raw := m.carrier.(*pool); raw {
-			n += m.highest(min(d, m.spec.Population.Patience))
+		if m.spec.raw(g.target) {
+			n += of(m)
 		}
 	}
 	return int(math.Ceil(n))
 }
 
-// highest returns the most requests that come within d.
-func (m *member) highest(d time.Duration) float64 {
-	s := m.spec.Arrivals
-	switch {
-	case m.schedule == nil:
-		return float64(m.spec.Population.Users)
-	case s.Kind == arrival.Burst:
-		return float64(s.Count)
+// highest returns the highest rate of new requests; 0 for a burst and for a closed
+// loop, which have a number and no rate.
+func (m *member) highest() float64 {
+	if m.schedule == nil || m.spec.Arrivals.Kind == arrival.Burst {
+		return 0
 	}
 	rate := 0.0
 	for _, at := range m.changes() {
 		rate = max(rate, m.schedule.Rate(at))
 	}
-	return rate * d.Seconds()
+	return rate
 }
 
 // changes are instants among which is one of the highest rate.

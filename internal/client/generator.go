@@ -24,13 +24,13 @@ type Generator struct {
 	wg     sync.WaitGroup // of every goroutine that was started
 
 	// mu guards all that follows, and all of members, carriers and connections.
-	// It is let go only while a request is written.
+	// It is let go for sleep, and for writing to a connection that may block.
 	mu       sync.Mutex
 	start    time.Time
 	members  []*member
 	timers   heap[timer]
 	outbox   []shot       // attempts that have yet to leave
-	sleeper  pace.Sleeper // nil before and after the run, but for one that watches sockets
+	sleeper  pace.Sleeper // nil after the run, and in virtual time before it
 	sleeping work.Instant // what the pacing thread sleeps to; awake while it is not
 	stopping bool
 	over     bool // nothing counts any more

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
+	"time"
 
 	"shedload/internal/client/pace"
 )
@@ -28,7 +30,7 @@ func New(c Config) (*Generator, error) {
 		g.members = append(g.members, m)
 	}
 	g.carriers()
-	if need, have := g.conns(), g.limit; g.pool != nil && need > have {
+	if need, have := g.conns(math.MaxInt64), g.limit; g.pool != nil && need > have {
 		return nil, fmt.Errorf("connections: needs %d (new requests of one patience, and a reserve), have %d", need, have)
 	}
 	if !c.VirtualTime {
@@ -83,12 +85,19 @@ func (g *Generator) Prepare(ctx context.Context) error {
 		return c.Close()
 	}
 	if err == nil {
-		err = g.pool.warm(ctx, c, g.atFirst())
+		err = g.pool.warm(ctx, c, g.first())
 	}
 	if err != nil {
 		return fmt.Errorf("target %s cannot be reached: %w", g.config.Target, err)
 	}
 	return nil
+}
+
+// first is how many connections a second without answers takes.
+func (g *Generator) first() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.conns(time.Second)
 }
 
 // connect opens a connection to the target.

@@ -13,8 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"shedload/internal/arrival"
 	"shedload/internal/ledger"
 	"shedload/internal/scenario"
+	"shedload/internal/service"
 	"shedload/internal/work"
 )
 
@@ -122,4 +124,36 @@ func TestCloseAfterPrepare(t *testing.T) {
 			t.Error("it ran after Close")
 		}
 	})
+}
+
+// TestConns: what a load needs is told before it runs.
+func TestConns(t *testing.T) {
+	closed := users(2*time.Second, 1)
+	closed.Arrivals, closed.Population.Users = arrival.Spec{}, 50
+	closed.Population.Think = service.Spec{Kind: service.Fixed, A: time.Second}
+	burst := users(2*time.Second, 1)
+	burst.Arrivals = arrival.Spec{Kind: arrival.Burst, Count: 70}
+	polling := users(2*time.Second, 1)
+	polling.Wait = scenario.WaitPoll
+	tests := []struct {
+		group       Group
+		conns, warm int
+	}{
+		{users(2*time.Second, 1), 32 + 40 + 800, 32 + 40 + 400}, // 400/s in the spike
+		{closed, 32 + 50, 32 + 50},
+		{burst, 32 + 70, 32 + 70},
+	}
+	for _, tt := range tests {
+		g, err := New(Config{
+			Target: "http://server", MaxConns: 2000, Record: func(ledger.Event) {}, Groups: []Group{tt.group, polling},
+			Phases: []arrival.Phase{{At: time.Second, For: time.Second, Factor: 400}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Conns() != tt.conns || g.first() != tt.warm {
+			t.Errorf("%+v: %d and %d at first, want %d and %d", tt.group.Arrivals, g.Conns(), g.first(), tt.conns, tt.warm)
+		}
+		g.Close()
+	}
 }
