@@ -109,7 +109,7 @@ func newWorker(c *boot.Backend, log *zap.Logger) (*worker.Worker, error) {
 		API: string(c.APIURL), Name: host + "-" + rand.Text()[:8], Workers: c.Workers, Model: m, Classes: model.Classes,
 		Work: kind, Guard: api.Guard{Token: c.AdminToken, Open: c.AdminOpen}.Wrap, Log: log,
 		Pace: func(dispatch func(worker.Sleeper)) error {
-			return pace.Run(func(s pace.Sleeper) { dispatch(s) })
+			return pace.With(func(s pace.Sleeper) { dispatch(s) })
 		},
 	})
 }
