@@ -184,7 +184,7 @@ func (s *simulation) close() {
 		}
 	}
 	for _, g := range s.groups {
-		g.Close(s.end)
+		g.Close(s.now)
 	}
 }
 
