@@ -48,7 +48,7 @@ func throughput(b *testing.B, n int, precise bool) {
 	go srv.Serve(l)
 	c := worker.Config{API: "http://" + l.Addr().String(), Name: "bench", Workers: n, Model: model(b, options{service: "50ms"})}
 	if precise {
-		c.Pace = func(f func(worker.Sleeper)) error { return pace.Run(func(s pace.Sleeper) { f(s) }) }
+		c.Pace = func(f func(worker.Sleeper)) error { return pace.With(func(s pace.Sleeper) { f(s) }) }
 	}
 	w, err := worker.New(c)
 	if err != nil {
