@@ -1,6 +1,9 @@
 // Command dashboards writes Grafana's dashboards as JSON. They are code so that a
 // colour, a unit or a label is said once; what Grafana reads is committed.
 //
+// They are in the classic format, which every Grafana since 9 provisions from files;
+// the library calls it deprecated in favour of one that only the newest reads.
+//
 //	go run . ../grafana/dashboards
 package main
 
