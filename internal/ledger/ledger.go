@@ -15,8 +15,8 @@ type Ledger struct {
 	rows   ring
 	place  places
 
-	served, shed, request, lateness *Histogram
-	windows                         []window
+	served, shed, request, toldNo, lateness *Histogram
+	windows                                 []window
 
 	events      int64 // of the server's view; they order snapshots
 	hasClient   bool  // there is a client's view
@@ -47,7 +47,8 @@ func New(c Config) *Ledger {
 	n := max(len(c.Classes), 1)
 	l := &Ledger{
 		config: c, unit: unit, server: make([]ServerTotals, n), client: make([]ClientTotals, n), rows: newRing(c.rows()),
-		served: newHistogram(unit), shed: newHistogram(unit), request: newHistogram(unit), lateness: newHistogram(unit),
+		served: newHistogram(unit), shed: newHistogram(unit), request: newHistogram(unit),
+		toldNo: newHistogram(unit), lateness: newHistogram(unit),
 	}
 	for _, s := range c.Windows {
 		l.windows = append(l.windows, newWindow(s, n, unit))
@@ -249,6 +250,8 @@ func (l *Ledger) recordClient(e *Event, class int, n int64) {
 		switch e.Outcome {
 		case work.Succeeded:
 			row.GoodputClient += n
+		case work.Refused, work.Dropped:
+			l.toldNo.record(e.Took, n)
 		case work.TimedOut:
 			row.TimedOut += n
 		case work.ClientError:

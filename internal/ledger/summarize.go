@@ -21,9 +21,11 @@ func (l *Ledger) Summary(m Meta) Summary {
 		Throughput: t.Finished(), Goodput: t.OnTime, GoodputClient: t.Answered[work.Succeeded],
 		GoodputShare: ratio(t.OnTime, t.Finished()), Amplification: ratio(a.Total, t.Requests),
 		WorkS: t.Work.Seconds(), WastedWorkS: t.Wasted.Seconds(), WastedShare: ratio(t.Wasted, t.Work),
-		Peak:      Peak{Queue: l.PeakQueue(), OfferedPerS: l.PeakOffered()},
-		LatencyMS: Latencies{Served: l.served.Quantiles(), ShedWait: l.shed.Quantiles(), Request: l.request.Quantiles()},
-		Classes:   map[string]ClassSummary{}, Windows: []Window{},
+		Peak: Peak{Queue: l.PeakQueue(), OfferedPerS: l.PeakOffered()},
+		LatencyMS: Latencies{
+			Served: l.served.Quantiles(), ShedWait: l.shed.Quantiles(), ToldNo: l.toldNo.Quantiles(), Request: l.request.Quantiles(),
+		},
+		Classes: map[string]ClassSummary{}, Windows: []Window{},
 		Generator: l.generator(&t), Conservation: l.conservation(&t, m),
 	}
 	if m.ClientOnly {

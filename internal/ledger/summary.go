@@ -111,7 +111,8 @@ type Quantiles struct {
 type Latencies struct {
 	Served   Quantiles `json:"served"`    // arrival to finish, on time or late
 	ShedWait Quantiles `json:"shed_wait"` // arrival to refusal or drop: the time to no
-	Request  Quantiles `json:"request"`   // intended start to success
+	ToldNo   Quantiles `json:"told_no"`   // intended start of an attempt to the no that its client was told
+	Request  Quantiles `json:"request"`   // intended start of a request to success
 }
 
 // ClassSummary is the part of a run that belongs to one class.
