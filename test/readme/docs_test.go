@@ -10,7 +10,14 @@ import (
 	"testing"
 )
 
-const root = "../.."
+// root is absolute, so that tests may go elsewhere.
+var root = func() string {
+	path, err := filepath.Abs("../..")
+	if err != nil {
+		panic(err)
+	}
+	return path
+}()
 
 var update = flag.Bool("update", false, "write the generated parts of the documents anew")
 
