@@ -142,7 +142,7 @@ Variables: see loadgen serve --help.`,
 	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "no progress, only results and errors")
 	root.AddCommand(
 		c.demo(), c.run(), c.sweep(), c.report(), c.compare(), c.scenarios(), c.validate(), c.schema(),
-		c.serve(), c.spike(), c.watch(), c.policy(), c.fault(), c.hysteresis(), c.matrix(), c.healthcheck(), c.version(),
+		c.serve(), c.spike(), c.watch(), c.policy(), c.fault(), c.tip(), c.drift(), c.hysteresis(), c.matrix(), c.healthcheck(), c.version(),
 		c.program("apiserver", RunAPIServer), c.program("backend", RunBackend),
 	)
 	return root
