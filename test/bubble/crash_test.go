@@ -36,6 +36,25 @@ func TestABackendVanishes(t *testing.T) {
 	})
 }
 
+// TestABackendIsReplaced: one that is told to stop finishes and reports what it has,
+// and nothing is lost.
+func TestABackendIsReplaced(t *testing.T) {
+	p := load(t, "deadline", "clients.users.rate=40", "phases.spike.rate=120", "horizon=12s")
+	inBubble(t, p, func(s *system) {
+		summary, rows := s.play(map[int]func(){5: func() {
+			s.backends[0].stop()
+			s.addBackend()
+		}})
+		conserved(t, summary)
+		if a := summary.Attempts; a.Lost != 0 || a.Failed != 0 {
+			t.Errorf("%d units were lost and %d failed", a.Lost, a.Failed)
+		}
+		if change := rows[5]; change.Throughput < 75 || change.Goodput != change.Throughput {
+			t.Errorf("in the second of the change: throughput %d, goodput %d", change.Throughput, change.Goodput)
+		}
+	})
+}
+
 // TestShutdownAccountsForEverything: the apiserver is told to stop in the middle
 // of the spike. What is queued is dropped and told so, what is worked on is
 // finished, who still comes is refused, and nothing is left pending.

@@ -27,7 +27,7 @@ type endpoint struct {
 func (e endpoint) String() string { return e.method + " " + e.path }
 
 var (
-	heading  = regexp.MustCompile("^### ([A-Z]+) (/\\S+)$")
+	heading  = regexp.MustCompile(`^### ([A-Z]+) (/\S+)$`)
 	answers  = regexp.MustCompile("^\\| ((?:`\\d{3}`(?:, )?)+) \\|")
 	ofHealth = regexp.MustCompile("^\\| `([A-Z]+) (/\\S+)` \\| `(\\d{3})` \\|")
 )
