@@ -146,7 +146,7 @@ func TestExpAndLn(t *testing.T) {
 			t.Fatalf("Exp(%v) = %v, want %v", x, got, want)
 		}
 		y := math.Abs(rapid.Float64().Draw(t, "y"))
-		if y == 0 {
+		if y < 0x1p-1022 { // the oracle's assembly is wrong for subnormal numbers
 			return
 		}
 		if got, want := Ln(y), math.Log(y); math.Abs(got-want) > 1e-15*(1+math.Abs(want)) {
