@@ -36,7 +36,7 @@ var elsewhere = map[string][]proof{
 	"go run ./cmd/loadgen run mine.yaml --target 'http://127.0.0.1:8000/search?q=tea' --check": {
 		{"internal/app/loadgen_plain_test.go", "func TestAnyServiceGetsAVerdict("},
 	},
-	"go test ./...":        {{".ci/run", "\nGOFLAGS='-p=1 -timeout=30m' go test ./...\n"}},
+	"go test ./...":        {{".ci/run", "go test ./...\n"}},
 	"docker compose up -d": {{"test/compose/rig_test.go", `"up", "-d"`}, {"test/compose/stack_test.go", "func TestStack("}},
 	"docker compose exec loadgen loadgen spike --follow": {
 		{"test/compose/stack_test.go", `s.loadgen("spike"`},
