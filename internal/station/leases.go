@@ -1,7 +1,6 @@
 package station
 
 import (
-	"maps"
 	"slices"
 
 	"shedload/internal/work"
@@ -11,43 +10,56 @@ import (
 // comes late is told from one that was never owed.
 const maxRemembered = 4096
 
+// lease is a unit in service. Leases are linked in the order in which they were
+// taken; all last equally long, so the first is the first to run out.
 type lease struct {
-	unit  work.Unit
-	taken work.Instant
+	unit          work.Unit
+	taken         work.Instant
+	expires       work.Instant
+	before, after uint32 // slots; after also links the free ones
 }
 
-type due struct {
-	expires work.Instant
-	id      uint64
-}
-
-// leaseTable holds the units in service. All leases last equally long, so they
-// run out in the order in which they were taken; dues of finished units are
-// skipped when they come up.
+// leaseTable holds the units in service in slots that are used again, and finds
+// them by ID. Neither depends on how long a lease lasts.
 type leaseTable struct {
-	held  map[uint64]lease
-	dues  []due
-	first int // index in dues of the next that may run out
+	slots []lease // slot 0 is the ends of the list
+	free  uint32
+	index idTable
 
 	lostUnits map[uint64]work.Unit
 	lostOrder []uint64
 }
 
 func newLeaseTable() leaseTable {
-	return leaseTable{held: map[uint64]lease{}, lostUnits: map[uint64]work.Unit{}}
+	return leaseTable{slots: make([]lease, 1), lostUnits: map[uint64]work.Unit{}}
 }
 
 func (t *leaseTable) add(u work.Unit, now, expires work.Instant) {
-	t.held[u.ID] = lease{unit: u, taken: now}
-	if expires != work.Never {
-		t.dues = append(t.dues, due{expires, u.ID})
+	i := t.free
+	if i != 0 {
+		t.free = t.slots[i].after
+	} else {
+		i = uint32(len(t.slots))
+		t.slots = append(t.slots, lease{})
 	}
+	ends := &t.slots[0]
+	last := ends.before
+	t.slots[i] = lease{unit: u, taken: now, expires: expires, before: last}
+	t.slots[last].after = i
+	ends.before = i
+	t.index.put(u.ID, i)
 }
 
 func (t *leaseTable) remove(id uint64) (lease, bool) {
-	l, ok := t.held[id]
-	delete(t.held, id)
-	return l, ok
+	i := t.index.take(id)
+	if i == 0 {
+		return lease{}, false
+	}
+	l := t.slots[i]
+	t.slots[l.before].after = l.after
+	t.slots[l.after].before = l.before
+	t.slots[i].after, t.free = t.free, i
+	return l, true
 }
 
 // lose is remove for a unit that never finished; it is remembered for a while.
@@ -73,24 +85,22 @@ func (t *leaseTable) late(id uint64) (work.Unit, bool) {
 }
 
 func (t *leaseTable) extend(id uint64, deadline work.Instant) bool {
-	l, ok := t.held[id]
-	if ok {
-		l.unit.Deadline = max(l.unit.Deadline, deadline)
-		t.held[id] = l
+	i := t.index.get(id)
+	if i == 0 {
+		return false
 	}
-	return ok
+	u := &t.slots[i].unit
+	u.Deadline = max(u.Deadline, deadline)
+	return true
 }
 
 // next is when the first lease runs out.
 func (t *leaseTable) next() work.Instant {
-	for t.first < len(t.dues) {
-		if _, held := t.held[t.dues[t.first].id]; held {
-			return t.dues[t.first].expires
-		}
-		t.first++
+	first := t.slots[0].after
+	if first == 0 {
+		return work.Never
 	}
-	t.dues, t.first = t.dues[:0], 0
-	return work.Never
+	return t.slots[first].expires
 }
 
 // expired takes off the first lease that ran out by now.
@@ -98,12 +108,15 @@ func (t *leaseTable) expired(now work.Instant) (work.Unit, bool) {
 	if t.next() > now {
 		return work.Unit{}, false
 	}
-	if t.first > len(t.dues)/2 {
-		t.dues = append(t.dues[:0], t.dues[t.first:]...)
-		t.first = 0
-	}
-	return t.lose(t.dues[t.first].id)
+	return t.lose(t.slots[t.slots[0].after].unit.ID)
 }
 
 // ids returns the units in service in the order of their arrival.
-func (t *leaseTable) ids() []uint64 { return slices.Sorted(maps.Keys(t.held)) }
+func (t *leaseTable) ids() []uint64 {
+	var out []uint64
+	for i := t.slots[0].after; i != 0; i = t.slots[i].after {
+		out = append(out, t.slots[i].unit.ID)
+	}
+	slices.Sort(out)
+	return out
+}
