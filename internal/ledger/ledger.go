@@ -60,11 +60,13 @@ func New(c Config) *Ledger {
 // windows only. An event a little older than the newest is counted in its own
 // row; one from before the start counts in row 0, one from before the oldest
 // row that is kept only in the totals.
-func (l *Ledger) Record(e Event) { l.RecordN(e, 1) }
+func (l *Ledger) Record(e Event) { l.record(&e, 1) }
 
 // RecordN is Record for n things that are alike and happen at once.
-func (l *Ledger) RecordN(e Event, n int64) {
-	if l.config.Horizon > 0 && e.At >= l.config.Horizon && !l.closing(&e) {
+func (l *Ledger) RecordN(e Event, n int64) { l.record(&e, n) }
+
+func (l *Ledger) record(e *Event, n int64) {
+	if l.config.Horizon > 0 && e.At >= l.config.Horizon && !l.closing(e) {
 		return
 	}
 	class := int(e.Unit.Class)
@@ -72,15 +74,15 @@ func (l *Ledger) RecordN(e Event, n int64) {
 		class = 0
 	}
 	if e.Kind >= Wished {
-		l.recordClient(&e, class, n)
+		l.recordClient(e, class, n)
 		return
 	}
 	l.events += n
 	if e.Kind == Sampled {
-		l.rows.sample(&e)
+		l.rows.sample(e)
 		return
 	}
-	l.recordServer(&e, class, n)
+	l.recordServer(e, class, n)
 }
 
 // closing reports whether an event at the horizon belongs to the run all the

@@ -25,24 +25,24 @@ const (
 const second = work.Instant(time.Second)
 
 func (s *simulation) handle(e *event) {
-	switch e.kind {
+	switch e.kind() {
 	case arrive:
-		s.groups[e.group].arrive(s.now)
+		s.groups[e.group()].arrive(s.now)
 	case timer:
-		s.groups[e.group].woke(s.now, e)
+		s.groups[e.group()].woke(s.now, e)
 	case completion:
 		s.station.Finish(e.a, station.Done{Work: time.Duration(e.b), OK: true}, s.now)
 	case dispatch:
 		s.dispatch()
 	case change:
 		s.dispatch()
-		s.at(s.model.NextChange(s.now), Dispatch, event{kind: change})
+		s.at(s.model.NextChange(s.now), Dispatch, happening(change, 0, 0, 0))
 	case tick:
 		s.ticking = work.Never
 		s.station.Tick(s.now)
 	case sample:
 		s.station.Sample(s.now)
-		s.at(s.now+second, Samples, event{kind: sample})
+		s.at(s.now+second, Samples, happening(sample, 0, 0, 0))
 	}
 	s.deliver()
 	s.follow()
@@ -52,11 +52,11 @@ func (s *simulation) handle(e *event) {
 func (s *simulation) follow() {
 	if load := s.station.Load(); load.Queued > 0 && s.dispatched != s.now && load.InService < s.capacity() {
 		s.dispatched = s.now
-		s.at(s.now, Dispatch, event{kind: dispatch})
+		s.at(s.now, Dispatch, happening(dispatch, 0, 0, 0))
 	}
 	if at := s.station.NextTick(); at < s.ticking {
 		s.ticking = at
-		s.at(max(at, s.now), Ticks, event{kind: tick})
+		s.at(max(at, s.now), Ticks, happening(tick, 0, 0, 0))
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *simulation) dispatch() {
 			Queued: load.Queued - 1, InService: load.InService + 1, Workers: s.plan.Backend.Workers,
 		}}
 		took := s.model.Work(job, s.now)
-		s.at(s.model.End(s.now, took), Completions, event{kind: completion, a: u.ID, b: uint64(took)})
+		s.at(s.model.End(s.now, took), Completions, happening(completion, 0, u.ID, uint64(took)))
 	}
 }
 
@@ -152,7 +152,7 @@ func (g *group) Send(a population.Attempt) {
 
 // Wake implements population.Host.
 func (g *group) Wake(at work.Instant, t population.Timer) {
-	g.sim.at(at, phaseOf[t.Kind], event{kind: timer, group: g.index, a: uint64(t.Call)<<32 | uint64(t.Gen), b: uint64(t.Kind)})
+	g.sim.at(at, phaseOf[t.Kind], happening(timer, g.index, uint64(t.Call)<<32|uint64(t.Gen), uint64(t.Kind)))
 }
 
 var phaseOf = [...]Phase{population.PatienceOver: TimeOuts, population.RetryDue: Retries, population.ThoughtOver: Arrivals}
@@ -187,6 +187,6 @@ func (g *group) arrive(now work.Instant) {
 
 func (g *group) scheduleArrival() {
 	if at, ok := g.schedule.Next(); ok {
-		g.sim.at(at, Arrivals, event{kind: arrive, group: g.index})
+		g.sim.at(at, Arrivals, happening(arrive, g.index, 0, 0))
 	}
 }

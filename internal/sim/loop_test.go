@@ -23,7 +23,7 @@ func TestLoopIsASortedList(t *testing.T) {
 				at := now + work.Instant(rapid.Int64Range(0, int64(ahead)).Draw(t, "at"))
 				phase := Phase(rapid.IntRange(0, int(Samples)).Draw(t, "phase"))
 				l.at(at, phase, event{a: l.sequence})
-				oracle = append(oracle, event{at: at, order: uint64(phase)<<56 | l.sequence, a: l.sequence - 1})
+				oracle = append(oracle, event{at: at, order: uint64(phase)<<phaseShift | l.sequence<<sequenceShift, a: l.sequence - 1})
 				continue
 			}
 			slices.SortFunc(oracle, func(e, f event) int { return cmp.Or(cmp.Compare(e.at, f.at), cmp.Compare(e.order, f.order)) })

@@ -151,8 +151,8 @@ func (s *simulation) run() {
 			g.scheduleArrival()
 		}
 	}
-	s.at(second, Samples, event{kind: sample})
-	s.at(s.model.NextChange(0), Dispatch, event{kind: change})
+	s.at(second, Samples, happening(sample, 0, 0, 0))
+	s.at(s.model.NextChange(0), Dispatch, happening(change, 0, 0, 0))
 	for {
 		e, ok := s.next(s.end)
 		if !ok {
@@ -179,7 +179,7 @@ func (s *simulation) close() {
 			break
 		}
 		s.now = e.at
-		if e.kind == completion {
+		if e.kind() == completion {
 			s.handle(&e)
 		}
 	}
