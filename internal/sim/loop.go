@@ -58,12 +58,20 @@ const (
 // are farther away, are kept in heaps. See Brown, "Calendar queues", 1988.
 type Loop struct {
 	sequence uint64
-	cursor   int64 // number of the bucket at hand
-	hand     heap  // its events
-	wheel    [][]event
+	cursor   int64     // number of the bucket at hand
+	hand     heap      // its events
+	wheel    []*bundle // the others
 	inWheel  int
 	far      heap
-	spare    [][]event // emptied buckets, to be used again
+	spare    *bundle // emptied ones, to be used again
+}
+
+// bundle is a part of a bucket: half a kilobyte, so that neither a bucket of few
+// events nor one of many wastes much.
+type bundle struct {
+	next   *bundle
+	n      int
+	events [15]event
 }
 
 // at schedules e for the instant t, which must not lie before the last event.
@@ -83,13 +91,21 @@ func (l *Loop) at(t work.Instant, p Phase, e event) {
 
 func (l *Loop) put(number int64, e event) {
 	if l.wheel == nil {
-		l.wheel = make([][]event, buckets)
+		l.wheel = make([]*bundle, buckets)
 	}
-	b := &l.wheel[number%buckets]
-	if *b == nil && len(l.spare) > 0 {
-		*b, l.spare = l.spare[len(l.spare)-1], l.spare[:len(l.spare)-1]
+	first := &l.wheel[number%buckets]
+	b := *first
+	if b == nil || b.n == len(b.events) {
+		if b = l.spare; b == nil {
+			b = new(bundle)
+		} else {
+			l.spare = b.next
+		}
+		b.next, b.n = *first, 0
+		*first = b
 	}
-	*b = append(*b, e)
+	b.events[b.n] = e
+	b.n++
 	l.inWheel++
 }
 
@@ -116,14 +132,21 @@ func (l *Loop) advance() bool {
 	default:
 		return false
 	}
-	if i := l.cursor % buckets; l.inWheel > 0 && len(l.wheel[i]) > 0 {
-		l.spare = append(l.spare, l.hand[:0])
-		l.hand, l.wheel[i] = l.wheel[i], nil
-		l.inWheel -= len(l.hand)
-		l.hand.order()
+	if l.inWheel > 0 {
+		l.take(&l.wheel[l.cursor%buckets])
 	}
 	for len(l.far) > 0 && int64(l.far[0].at/bucketWidth) <= l.cursor {
 		l.hand.push(l.far.pop())
 	}
 	return true
+}
+
+// take brings the events of a bucket to hand, which is empty.
+func (l *Loop) take(first **bundle) {
+	for b := *first; b != nil; b = *first {
+		l.hand = append(l.hand, b.events[:b.n]...)
+		l.inWheel -= b.n
+		*first, b.next, l.spare = b.next, l.spare, b
+	}
+	l.hand.order()
 }

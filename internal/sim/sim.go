@@ -145,6 +145,14 @@ func (s *simulation) addClient(client int) error {
 }
 
 func (s *simulation) run() {
+	s.begin()
+	for s.step() {
+	}
+	s.close()
+}
+
+// begin schedules what begins by itself.
+func (s *simulation) begin() {
 	for _, g := range s.groups {
 		g.Start(0)
 		if g.schedule != nil {
@@ -153,16 +161,18 @@ func (s *simulation) run() {
 	}
 	s.at(second, Samples, happening(sample, 0, 0, 0))
 	s.at(s.model.NextChange(0), Dispatch, happening(change, 0, 0, 0))
-	for {
-		e, ok := s.next(s.end)
-		if !ok {
-			break
-		}
-		s.now = e.at
-		s.events++
-		s.handle(&e)
+}
+
+// step handles the next event; false when there is none before the end.
+func (s *simulation) step() bool {
+	e, ok := s.next(s.end)
+	if !ok {
+		return false
 	}
-	s.close()
+	s.now = e.at
+	s.events++
+	s.handle(&e)
+	return true
 }
 
 // close ends the run as the plan's End says. What is left where it is stays unfinished.

@@ -206,11 +206,13 @@ func TestLateWorkIsCountedAsWasted(t *testing.T) {
 // TestHostileServers answers a worker with what no server should say.
 func TestHostileServers(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
-		"500":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-		"400":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) },
-		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere/", http.StatusTemporaryRedirect) },
-		"no JSON":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
-		"huge":     func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat(" ", 9<<20)) },
+		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"400": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere/", http.StatusTemporaryRedirect)
+		},
+		"no JSON": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"huge":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat(" ", 9<<20)) },
 		"bad request": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"leases":[{"lease":"x","request":"-1"}]}`)
 		},
