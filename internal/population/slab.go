@@ -15,7 +15,7 @@ type slot struct {
 }
 
 const (
-	chunkBits = 8
+	chunkBits = 10 // 64 KB: whole pages, which large objects are rounded up to
 	chunkSize = 1 << chunkBits
 	noSlot    = ^uint32(0)
 )
