@@ -1,7 +1,5 @@
 package scenario
 
-import "strings"
-
 // merge lays over on base: maps merge key by key, anything else is replaced. A map
 // over a list of named items (clients, phases, classes, windows) merges into the
 // items that it names, so that a variant need not repeat a client to change its
@@ -53,24 +51,4 @@ func (n *node) names() []string {
 		}
 	}
 	return out
-}
-
-// show writes a node as YAML in one line, as the command line takes it.
-func (n *node) show() string {
-	var parts []string
-	switch n.kind {
-	case listKind:
-		for _, item := range n.list {
-			parts = append(parts, item.show())
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case mapKind:
-		for _, e := range n.keys {
-			parts = append(parts, e.name+": "+e.value.show())
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	case nullKind:
-		return "null"
-	}
-	return n.String()
 }
