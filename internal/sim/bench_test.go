@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"runtime"
 	"testing"
 
 	"shedload/internal/scenario"
+	"shedload/test/need"
 )
 
 // measure runs p b.N times and reports events and processor time.
@@ -40,8 +42,18 @@ backend: {workers: 80000, service_time: "exp:70ms"}
 clients: [{name: users, arrivals: poisson, rate: 1000000, patience: 1s, retry: {attempts: 3, on: [timeout]}}]
 `
 
-// BenchmarkMillionASecond runs one second of it; -benchtime 1x -run and the test
-// below run the minute.
+// BenchmarkMillionASecond runs a second of it and, where everything is required
+// (REQUIRE_ALL=1), a minute, and reports the memory that took.
 func BenchmarkMillionASecond(b *testing.B) {
-	measure(b, inline(b, million, "horizon=1s")[0])
+	for _, length := range []string{"1s", "4s", "60s"} {
+		b.Run(length, func(b *testing.B) {
+			if length == "60s" && !need.All() {
+				b.Skip("takes minutes: set REQUIRE_ALL=1 to run it")
+			}
+			measure(b, inline(b, million, "horizon="+length)[0])
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.Sys)/1e6, "MB-from-system")
+		})
+	}
 }

@@ -66,13 +66,6 @@ func (s *Station) told(o work.Outcome, r work.Reason) work.Result {
 
 func (s *Station) leave(u work.Unit) { s.load.PerClass[u.Class]-- }
 
-func (s *Station) leaseEnd() work.Instant {
-	if s.config.LeaseTimeout == 0 {
-		return work.Never
-	}
-	return s.now.Add(s.config.LeaseTimeout)
-}
-
 // learn tells an adaptive door how a unit that it admitted fared.
 func (s *Station) learn(u work.Unit, o admit.SampleOutcome) {
 	if l, ok := s.door.(admit.Learner); ok {

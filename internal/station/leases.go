@@ -2,6 +2,7 @@ package station
 
 import (
 	"slices"
+	"time"
 
 	"shedload/internal/work"
 )
@@ -10,12 +11,11 @@ import (
 // comes late is told from one that was never owed.
 const maxRemembered = 4096
 
-// lease is a unit in service. Leases are linked in the order in which they were
-// taken; all last equally long, so the first is the first to run out.
+// lease is a unit in service, in one cache line. Leases are linked in the order in
+// which they were taken; all last equally long, so the first is the first to run out.
 type lease struct {
 	unit          work.Unit
 	taken         work.Instant
-	expires       work.Instant
 	before, after uint32 // slots; after also links the free ones
 }
 
@@ -34,7 +34,7 @@ func newLeaseTable() leaseTable {
 	return leaseTable{slots: make([]lease, 1), lostUnits: map[uint64]work.Unit{}}
 }
 
-func (t *leaseTable) add(u work.Unit, now, expires work.Instant) {
+func (t *leaseTable) add(u work.Unit, now work.Instant) {
 	i := t.free
 	if i != 0 {
 		t.free = t.slots[i].after
@@ -44,7 +44,7 @@ func (t *leaseTable) add(u work.Unit, now, expires work.Instant) {
 	}
 	ends := &t.slots[0]
 	last := ends.before
-	t.slots[i] = lease{unit: u, taken: now, expires: expires, before: last}
+	t.slots[i] = lease{unit: u, taken: now, before: last}
 	t.slots[last].after = i
 	ends.before = i
 	t.index.put(u.ID, i)
@@ -94,18 +94,18 @@ func (t *leaseTable) extend(id uint64, deadline work.Instant) bool {
 	return true
 }
 
-// next is when the first lease runs out.
-func (t *leaseTable) next() work.Instant {
+// next is when the first lease runs out that may last so long; 0 means for ever.
+func (t *leaseTable) next(length time.Duration) work.Instant {
 	first := t.slots[0].after
-	if first == 0 {
+	if first == 0 || length == 0 {
 		return work.Never
 	}
-	return t.slots[first].expires
+	return t.slots[first].taken.Add(length)
 }
 
 // expired takes off the first lease that ran out by now.
-func (t *leaseTable) expired(now work.Instant) (work.Unit, bool) {
-	if t.next() > now {
+func (t *leaseTable) expired(now work.Instant, length time.Duration) (work.Unit, bool) {
+	if t.next(length) > now {
 		return work.Unit{}, false
 	}
 	return t.lose(t.slots[t.slots[0].after].unit.ID)

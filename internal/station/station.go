@@ -36,7 +36,8 @@ type Config struct {
 	// HardLimit bounds the units that are queued or wait at the door: a guard of
 	// memory, not a policy.
 	HardLimit int
-	// LeaseTimeout is how long a worker may keep a unit before it is lost.
+	// LeaseTimeout is how long a worker may keep a unit before it is lost; a change
+	// holds for the units in service, too.
 	LeaseTimeout time.Duration
 	// RetryAfter and DoNotRetry go with each refusal and drop, unless the door says its own.
 	RetryAfter time.Duration
@@ -137,7 +138,7 @@ func (s *Station) Take(now work.Instant) (work.Unit, bool) {
 	s.load.Queued = s.queue.Len()
 	if ok {
 		s.load.InService++
-		s.leases.add(u, now, s.leaseEnd())
+		s.leases.add(u, now)
 		s.record(ledger.Event{At: now, Kind: ledger.Started, Unit: u})
 	}
 	s.askWaiting()
@@ -230,7 +231,7 @@ func (s *Station) Tick(now work.Instant) {
 		s.refuse(w.unit, w.verdict)
 	}
 	for {
-		u, ok := s.leases.expired(now)
+		u, ok := s.leases.expired(now, s.config.LeaseTimeout)
 		if !ok {
 			break
 		}
@@ -240,7 +241,9 @@ func (s *Station) Tick(now work.Instant) {
 }
 
 // NextTick is the next instant at which Tick may have something to end.
-func (s *Station) NextTick() work.Instant { return min(s.waiting.next(), s.leases.next()) }
+func (s *Station) NextTick() work.Instant {
+	return min(s.waiting.next(), s.leases.next(s.config.LeaseTimeout))
+}
 
 // Close ends all that waits: at the door as refused, in the queue as dropped.
 // Units in service stay until they finish or are lost.
