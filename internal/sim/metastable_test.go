@@ -123,3 +123,24 @@ func TestEventByEventDiffersFromOneSecondSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestHalfASecondOfPatience: most of that difference is patience. One-second rules
+// give up at the end of the second in which patience ends, half a second late on
+// average; with that half second the events say what the steps say.
+func TestHalfASecondOfPatience(t *testing.T) {
+	for variant, want := range map[string]struct {
+		verdict string
+		after   float64
+	}{
+		"as-published": {ledger.Collapsed, 0},
+		"trigger-11s":  {ledger.Recovered, 1},
+		"trigger-12s":  {ledger.Collapsed, 0},
+		"no-retries":   {ledger.Recovered, 19},
+		"retry-budget": {ledger.Recovered, 39}, // published: 40
+	} {
+		got := run(t, changed(t, "metastable-overload", []string{variant}, "model.step=0s", "clients.users.patience=5500ms")[0]).Summary.Recovery
+		if got.Verdict != want.verdict || want.verdict == ledger.Recovered && *got.GoodputAfterS != want.after {
+			t.Errorf("%s: %s after %v, want %v", variant, got.Verdict, got.GoodputAfterS, want)
+		}
+	}
+}
