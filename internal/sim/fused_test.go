@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,8 @@ func TestNothingIsFused(t *testing.T) {
 		t.Fatal("no product of floating point at all: is this the code?")
 	}
 	for _, line := range regexp.MustCompile(`(?m)^.*F(N)?M(ADD|SUB).*$`).FindAll(code, -1) {
-		t.Errorf("fused: %s", line)
+		if !bytes.Contains(line, []byte("_test.go:")) { // tests may compute as they like
+			t.Errorf("fused: %s", line)
+		}
 	}
 }
