@@ -85,9 +85,9 @@ func RunBackend(ctx context.Context, args, environ []string, stdout, stderr io.W
 
 // newWorker returns the workers that c describes.
 func newWorker(c *boot.Backend, log *zap.Logger) (*worker.Worker, error) {
-	model := service.Config{Seed: c.Seed, ServiceTime: c.ServiceTime, Degrade: c.Degrade}
+	model := service.Config{Seed: c.Seed, ServiceTime: c.ServiceTime, Degrade: c.Degrade, Bulkheads: c.Bulkheads}
 	for _, class := range c.Classes {
-		model.Classes = append(model.Classes, class.Name)
+		model.Classes, model.Compartments = append(model.Classes, class.Name), append(model.Compartments, class.Compartment)
 	}
 	model.PerClass = make([]service.Spec, len(c.Classes))
 	for _, t := range c.ClassTimes {

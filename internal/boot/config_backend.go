@@ -15,13 +15,14 @@ type Backend struct {
 	AdminToken string  `env:"ADMIN_TOKEN" secret:"true" help:"bearer token for changes through the admin listener"`
 	AdminOpen  bool    `env:"ADMIN_OPEN" envDefault:"false" help:"allow changes from other machines without a token"`
 
-	Workers     int             `env:"WORKERS" envDefault:"4" min:"1" max:"10000" help:"units worked on at once"`
-	ServiceTime service.Spec    `env:"SERVICE_TIME" envDefault:"50ms" help:"how long a unit takes: 50ms, uniform:50ms,50.5ms, exp:50ms, lognormal:50ms,p99=200ms"`
-	ClassTimes  ClassTimes      `env:"CLASS_SERVICE_TIMES" help:"service times of classes that have their own: NAME=TIME;NAME=TIME"`
-	Classes     Classes         `env:"CLASSES" help:"kinds of requests, as the apiserver has them"`
-	Work        Work            `env:"WORK" envDefault:"sleep" help:"what a worker does meanwhile" allowed:"sleep, cpu"`
-	Degrade     service.Degrade `env:"DEGRADE" help:"how service times grow with load"`
-	Seed        draw.Seed       `env:"SEED" envDefault:"1" help:"selects the random service times"`
+	Workers     int               `env:"WORKERS" envDefault:"4" min:"1" max:"10000" help:"units worked on at once"`
+	ServiceTime service.Spec      `env:"SERVICE_TIME" envDefault:"50ms" help:"how long a unit takes: 50ms, uniform:50ms,50.5ms, exp:50ms, lognormal:50ms,p99=200ms"`
+	ClassTimes  ClassTimes        `env:"CLASS_SERVICE_TIMES" help:"service times of classes that have their own: NAME=TIME;NAME=TIME"`
+	Classes     Classes           `env:"CLASSES" help:"kinds of requests, as the apiserver has them"`
+	Work        Work              `env:"WORK" envDefault:"sleep" help:"what a worker does meanwhile" allowed:"sleep, cpu"`
+	Bulkheads   service.Bulkheads `env:"BULKHEADS" help:"most workers that a compartment may keep busy, NAME=WORKERS,...; work beyond that fails at once"`
+	Degrade     service.Degrade   `env:"DEGRADE" help:"how service times grow with load"`
+	Seed        draw.Seed         `env:"SEED" envDefault:"1" help:"selects the random service times"`
 
 	Common
 }

@@ -76,6 +76,9 @@ func backendEnviron(p scenario.Plan, workerURL, logLevel string) []string {
 	e.set("SERVICE_TIME", b.ServiceTime)
 	e.set("WORK", b.Work)
 	e.set("DEGRADE", b.Degrade)
+	if len(b.Bulkheads) > 0 {
+		e.set("BULKHEADS", b.Bulkheads)
+	}
 	e.set("SEED", uint64(p.Seed))
 	e.set("CLASSES", text(classes(p)))
 	var times boot.ClassTimes

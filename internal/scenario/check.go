@@ -176,6 +176,13 @@ func (c *checker) backend() {
 	if b.ServiceTime.Mean() <= 0 {
 		c.bad(at("backend", "service_time"), "is %s: work takes more than 0s", b.ServiceTime)
 	}
+	var compartments []string
+	for _, k := range c.e.Classes {
+		if k.Compartment != "" {
+			compartments = append(compartments, k.Compartment)
+		}
+	}
+	c.blame(at("backend"), b.Bulkheads.Validate(compartments))
 }
 
 func (c *checker) faults() {

@@ -73,6 +73,8 @@ type Backend struct {
 	ServiceTime service.Spec    `yaml:"service_time" doc:"50ms, uniform:50ms,50.5ms, exp:50ms or lognormal:50ms,p99=200ms"`
 	Work        WorkKind        `yaml:"work" doc:"sleep, or cpu: burn it (live only)"`
 	Degrade     service.Degrade `yaml:"degrade" doc:"how service time grows with load"`
+	// Bulkheads are by compartment.
+	Bulkheads service.Bulkheads `yaml:"bulkheads" doc:"most workers that a compartment may keep busy; work beyond that fails at once"`
 }
 
 func (b *Backend) defaults() {
@@ -173,15 +175,16 @@ func (p Plan) Schedule(i int) (*arrival.Schedule, error) {
 
 // Service returns the configuration of the plan's service-time model.
 func (p Plan) Service() service.Config {
-	perClass := make([]service.Spec, len(p.Classes))
+	perClass, compartments := make([]service.Spec, len(p.Classes)), make([]string, len(p.Classes))
 	for i, c := range p.Classes {
+		compartments[i] = c.Compartment
 		if c.ServiceTime != nil {
 			perClass[i] = *c.ServiceTime
 		}
 	}
 	return service.Config{
 		Seed: p.Seed, ServiceTime: p.Backend.ServiceTime, Classes: p.ClassNames(), PerClass: perClass,
-		Degrade: p.Backend.Degrade, Faults: p.Faults,
+		Compartments: compartments, Bulkheads: p.Backend.Bulkheads, Degrade: p.Backend.Degrade, Faults: p.Faults,
 	}
 }
 

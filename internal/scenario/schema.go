@@ -43,6 +43,8 @@ func (g generator) of(t reflect.Type) object {
 		return object{"anyOf": []any{object{"type": "string"}, g.ref(t)}}
 	case isStruct(t):
 		return g.ref(t)
+	case isText(t) && t.Kind() == reflect.Map:
+		return object{"anyOf": []any{object{"type": "string"}, object{"type": "object", "additionalProperties": g.of(t.Elem())}}}
 	case isText(t):
 		if words := wordsOf(t); len(words) > 0 {
 			return object{"enum": words}

@@ -19,7 +19,10 @@ type Config struct {
 	// PerClass holds the classes' own service times, by index; a zero Spec means
 	// ServiceTime. It may be shorter than Classes.
 	PerClass []Spec
-	Degrade  Degrade
+	// Compartments names the compartment of each class, by index, for Bulkheads.
+	Compartments []string
+	Bulkheads    Bulkheads
+	Degrade      Degrade
 	// Faults are all that is known beforehand; At counts from instant 0.
 	Faults []Fault
 }
@@ -29,6 +32,7 @@ type Config struct {
 type Model struct {
 	config  Config
 	windows []window
+	walls   []*wall // by class
 }
 
 // Job is the work that a unit stands for.
@@ -61,7 +65,10 @@ func New(c Config) (*Model, error) {
 	if err := c.Degrade.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Model{config: c}
+	if err := c.Bulkheads.Validate(c.Compartments); err != nil {
+		return nil, err
+	}
+	m := &Model{config: c, walls: c.walls()}
 	for _, f := range c.Faults {
 		if err := m.Add(f, 0); err != nil {
 			return nil, err

@@ -15,7 +15,7 @@ type kind uint8
 const (
 	arrive     kind = iota // group: its next arrival
 	timer                  // group; a: call and generation, b: population.TimerKind
-	completion             // a: unit, b: working time in ns
+	completion             // group: class, a: unit, b: working time in ns
 	dispatch               // idle workers take units
 	change                 // a fault begins or ends
 	tick                   // the station has something to end
@@ -31,6 +31,7 @@ func (s *simulation) handle(e *event) {
 	case timer:
 		s.groups[e.group()].woke(s.now, e)
 	case completion:
+		s.model.Leave(uint8(e.group()))
 		s.station.Finish(e.a, station.Done{Work: time.Duration(e.b), OK: true}, s.now)
 	case dispatch:
 		s.dispatch()
@@ -81,11 +82,15 @@ func (s *simulation) dispatch() {
 		if !ok {
 			return
 		}
+		if !s.model.Enter(u.Class) { // its compartment has no worker left
+			s.station.Finish(u.ID, station.Done{}, s.now)
+			continue
+		}
 		job := service.Job{Request: u.Request, Attempt: u.Attempt, Class: u.Class, Load: service.Load{
 			Queued: load.Queued - 1, InService: load.InService + 1, Workers: s.plan.Backend.Workers,
 		}}
 		took := s.model.Work(job, s.now)
-		s.at(s.model.End(s.now, took), Completions, happening(completion, 0, u.ID, uint64(took)))
+		s.at(s.model.End(s.now, took), Completions, happening(completion, uint32(u.Class), u.ID, uint64(took)))
 	}
 }
 

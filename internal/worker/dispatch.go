@@ -65,6 +65,7 @@ func (w *Worker) endJobsLocked(now work.Instant) {
 func (w *Worker) endLocked(j job, now work.Instant) {
 	r := report{lease: j.lease, ok: true, took: now.Sub(j.start), late: now > j.deadline}
 	w.reports = append(w.reports, r)
+	w.model.Leave(j.class)
 	w.numbers.Busy--
 	w.numbers.Finished++
 	w.numbers.WorkTime += r.took

@@ -132,12 +132,17 @@ func (w *Worker) staleLocked(reports []report, stale []string) {
 
 // startLocked begins to work on a lease.
 func (w *Worker) startLocked(l lease, g grant, now work.Instant) {
-	j := job{lease: l.Lease, start: now, from: now, deadline: work.Never}
+	class := w.classes[l.Class]
+	if !w.model.Enter(class) { // its compartment has no worker left
+		w.reports = append(w.reports, report{lease: l.Lease})
+		return
+	}
+	j := job{lease: l.Lease, start: now, from: now, deadline: work.Never, class: class}
 	if left, err := deadline.ParseMs(l.TimeoutMS); err == nil {
 		j.deadline = now.Add(left)
 	}
 	j.took = w.model.Work(service.Job{
-		Request: l.Request, Attempt: l.Attempt, Class: w.classes[l.Class], Load: service.Load(g.Load),
+		Request: l.Request, Attempt: l.Attempt, Class: class, Load: service.Load(g.Load),
 	}, now)
 	w.numbers.Busy++
 	if w.config.Work == CPU {

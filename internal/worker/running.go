@@ -14,6 +14,7 @@ type job struct {
 	from     work.Instant  // when the rest of the work began: at the start, unless it is burnt
 	took     time.Duration // that the rest takes, without the pauses
 	end      work.Instant  // by what was known of pauses when it was computed
+	class    uint8
 }
 
 // runningHeap holds the jobs by end, earliest first.

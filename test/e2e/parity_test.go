@@ -58,6 +58,7 @@ var parities = map[string]struct {
 	"breaker":                  {tolerance{0.2, 12}, "it opens and closes at instants that shift", func(s ledger.Summary) bool { return s.Requests.Throttled > 50 }},
 	"priority":                 {must: func(s ledger.Summary) bool { return s.Classes["vip"].Attempts.RefusedTotal < 5 }},
 	"bulkheads":                {must: func(s ledger.Summary) bool { return s.Classes["quick"].Requests.Succeeded == 100 }},
+	"backend-bulkheads":        {must: func(s ledger.Summary) bool { return s.Classes["quick"].Requests.Succeeded == 100 && s.Attempts.Failed > 30 }},
 	"aimd":                     {tolerance{0.2, 10}, "it learns from latencies, which differ a little", nil},
 	"gradient2":                {tolerance{0.2, 10}, "as aimd", nil},
 	"vegas":                    {tolerance{0.2, 10}, "as aimd", nil},
