@@ -12,6 +12,7 @@ import (
 // out are doors that fill up, where the two order the arrivals of one instant
 // differently: there new requests come first, here the retries due.)
 func TestStepsAgreeWithEvents(t *testing.T) {
+	skipLong(t)
 	figures := map[string]func(*ledger.Summary) float64{
 		"attempts": func(s *ledger.Summary) float64 { return float64(s.Attempts.Total) },
 		"late":     func(s *ledger.Summary) float64 { return float64(s.Attempts.Late) },

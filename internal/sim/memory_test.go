@@ -23,9 +23,7 @@ func heapOf(make func() any) int64 {
 // waited for, and has a timer. A million of them at once, in front of a server that
 // serves next to nothing.
 func TestMemoryPerLiveAttempt(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector has memory of its own")
-	}
+	skipLong(t)
 	for _, c := range []struct{ name, patience, rate string }{{"timers near", "3s", "300000"}, {"timers far", "20s", "100000"}} {
 		p := inline(t, `name: memory
 horizon: 20s

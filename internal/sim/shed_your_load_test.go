@@ -15,20 +15,12 @@ func engine(p scenario.Plan) (ledger.Summary, error) {
 	return r.Summary, err
 }
 
-// seeds is how many of n seeds are run: under the race detector, which learns
-// nothing from many runs of one goroutine each, two.
-func seeds(n int) int {
-	if raceDetector {
-		return 2
-	}
-	return n
-}
-
 var seedRuns = map[string][]ledger.Summary{}
 
 // over runs p with n seeds, once for all tests.
 func over(t *testing.T, p scenario.Plan, n int) []ledger.Summary {
 	t.Helper()
+	skipLong(t)
 	id := fmt.Sprint(p.Scenario, p.Variant, p.Horizon, p.Backend.ServiceTime, p.Server.DropMargin, n)
 	if seedRuns[id] == nil {
 		runs, err := study.Seeds(context.Background(), p, n, engine)
@@ -62,7 +54,7 @@ func hold(t *testing.T, n int, cells []ideal, sets ...string) {
 	t.Helper()
 	for _, c := range cells {
 		p := changed(t, "shed-your-load", []string{c.variant}, sets...)[0]
-		got := study.SpreadOf(over(t, p, seeds(n)), c.figure)
+		got := study.SpreadOf(over(t, p, n), c.figure)
 		t.Logf("%s %s: %.0f (%.0f – %.0f), published %.0f (%.0f – %.0f)", c.variant, c.name, got.Median, got.Min, got.Max, c.median, c.low, c.high)
 		if got.Median < c.low || got.Median > c.high {
 			t.Errorf("%s: the median of %s is %.0f, published is %.0f to %.0f", c.variant, c.name, got.Median, c.low, c.high)
@@ -121,9 +113,6 @@ func TestShedYourLoadOverHTTP(t *testing.T) {
 func TestShedYourLoadAsPublished(t *testing.T) {
 	attempts := func(s *ledger.Summary) float64 { return float64(s.Attempts.Total) }
 	dropped := func(s *ledger.Summary) float64 { return float64(s.Attempts.DroppedTotal) }
-	if raceDetector {
-		t.Skip("20 seeds take long under the race detector")
-	}
 	for _, c := range []struct {
 		variant   string
 		name      string
@@ -153,7 +142,7 @@ func TestShedYourLoadAsPublished(t *testing.T) {
 // TestMarginSweep: below the work time a margin does nothing, exactly at it most
 // is lost, above it is a plateau.
 func TestMarginSweep(t *testing.T) {
-	n := seeds(6)
+	const n = 6
 	p := changed(t, "shed-your-load", []string{"deadline"})[0]
 	var plateau float64
 	for _, c := range []struct {
@@ -234,7 +223,7 @@ func TestRetriesManufactureTheLoad(t *testing.T) {
 
 func TestStaysCollapsedAfterTheTrigger(t *testing.T) {
 	for _, variant := range []string{"fifo", "naive-deadline"} {
-		for i, s := range over(t, changed(t, "shed-your-load", []string{variant})[0], seeds(20)) {
+		for i, s := range over(t, changed(t, "shed-your-load", []string{variant})[0], 20) {
 			if s.Recovery.Verdict != ledger.Collapsed || s.Recovery.UsersVerdict != ledger.Collapsed {
 				t.Errorf("%s, seed %d: %s, users %s", variant, i+1, s.Recovery.Verdict, s.Recovery.UsersVerdict)
 			}
@@ -245,6 +234,7 @@ func TestStaysCollapsedAfterTheTrigger(t *testing.T) {
 // In lifo and deadline goodput is saved while users stay badly off, and are back
 // 100 to 150 s after the spike in a longer run.
 func TestUsersAreBackInALongerRun(t *testing.T) {
+	skipLong(t)
 	for _, variant := range []string{"lifo", "deadline"} {
 		s := run(t, changed(t, "shed-your-load", []string{variant})[0]).Summary
 		if s.Recovery.Verdict != ledger.Steady || s.Recovery.UsersVerdict != ledger.Undecided {
@@ -259,9 +249,7 @@ func TestUsersAreBackInALongerRun(t *testing.T) {
 
 // Not confirmed by any model: that fifo clears once clients run out of attempts.
 func TestFIFODoesNotClear(t *testing.T) {
-	if raceDetector {
-		t.Skip("a long run of a collapsed service")
-	}
+	skipLong(t)
 	s := run(t, changed(t, "shed-your-load", []string{"fifo"}, "horizon=200s")[0]).Summary
 	if s.Recovery.Verdict != ledger.Collapsed {
 		t.Errorf("after 200 s: %s", s.Recovery.Verdict)
@@ -302,7 +290,7 @@ func TestNamedFixes(t *testing.T) {
 // of exactly 50 ms they lock in phase. Half a millisecond of jitter removes it.
 func TestPhaseLock(t *testing.T) {
 	locked := changed(t, "shed-your-load", []string{"lifo", "margin-50"}, "backend.service_time=50ms")
-	if got := study.SpreadOf(over(t, locked[0], seeds(8)), gaveUp).Median; got < 1300 || got > 1650 {
+	if got := study.SpreadOf(over(t, locked[0], 8), gaveUp).Median; got < 1300 || got > 1650 {
 		t.Errorf("lifo with exactly 50 ms: %v gave up, published is about 1,480", got)
 	}
 	if s := run(t, locked[1]).Summary; s.GoodputShare < 0.999 {

@@ -92,9 +92,7 @@ func agree(t *testing.T, what string, sample []float64, theory float64) {
 
 func theorySample(t *testing.T, text string, limit time.Duration) []observed {
 	t.Helper()
-	if raceDetector {
-		t.Skip("long runs of one goroutine")
-	}
+	skipLong(t)
 	p := inline(t, text)[0]
 	var out []observed
 	for i := range runsPerInterval {
