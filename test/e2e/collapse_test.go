@@ -27,7 +27,7 @@ func TestShedYourLoadAsPublished(t *testing.T) {
 
 func check(t *testing.T, bound time.Duration, variants ...string) {
 	t.Helper()
-	args := append([]string{"loadgen", "run", "--check", "--format", "json", "--out", t.TempDir()}, variants...)
+	args := append([]string{"loadgen", "run", "--check", "--format", "json"}, variants...)
 	r := delivered(t, bound, args...)
 	if r.code != 0 {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
