@@ -27,7 +27,8 @@ var elsewhere = map[string][]proof{
 	},
 	"go run ./cmd/loadgen demo --full": {
 		{"internal/app/loadgen_sim_test.go", "func TestDemoInVirtualTime("},
-		{"test/e2e/collapse_test.go", `"shed-your-load/fifo", "shed-your-load/deadline"`},
+		{"test/e2e/collapse_test.go", `"shed-your-load/fifo"`},
+		{"test/e2e/collapse_test.go", `"shed-your-load/deadline"`},
 	},
 	"go run ./cmd/loadgen run shed-your-load-short/deadline --set server.drop_margin=auto": {
 		{"test/e2e/collapse_test.go", `"shed-your-load-short/deadline"`},
@@ -36,6 +37,7 @@ var elsewhere = map[string][]proof{
 	"go run ./cmd/loadgen run mine.yaml --target 'http://127.0.0.1:8000/search?q=tea' --check": {
 		{"internal/app/loadgen_plain_test.go", "func TestAnyServiceGetsAVerdict("},
 	},
+	"go run ./cmd/loadgen drift shed-your-load": {{"internal/app/loadgen_drift_test.go", "func TestDrift("}},
 	"go test ./...":        {{".ci/run", "go test ./...\n"}},
 	"docker compose up -d": {{"test/compose/rig_test.go", `"up", "-d"`}, {"test/compose/stack_test.go", "func TestStack("}},
 	"docker compose exec loadgen loadgen spike --follow": {
