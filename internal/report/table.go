@@ -50,6 +50,7 @@ func lines(vs []Variant) []line {
 		}},
 		{"latency p50 / p99", func(v *Variant) string { return quantiles(v.LatencyMS.Served) }},
 		{"time to no p50 / p99", func(v *Variant) string { return quantiles(v.LatencyMS.ShedWait) }},
+		{"told no p50 / p99", func(v *Variant) string { return live(v, quantiles(v.LatencyMS.ToldNo)) }},
 		{"user waits p50 / p99", func(v *Variant) string { return quantiles(v.LatencyMS.Request) }},
 		{"sends late p50 / p99", lateness},
 		{"sends missed", func(v *Variant) string { return live(v, missed(v)) }},
