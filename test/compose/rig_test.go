@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,9 @@ func (s *stack) loadgen(args ...string) {
 func (s *stack) up(services ...string) {
 	s.Helper()
 	s.Cleanup(func() { _ = s.command("--profile", "compare", "down", "--volumes", "--timeout", "5").Run() })
+	if !slices.Contains(services, "apiserver") {
+		services = append(services, "apiserver") // Prometheus waits for it: an old image of it must not be taken
+	}
 	s.do(append([]string{"build", "--quiet"}, services...)...)
 	s.do(append([]string{"up", "-d", "prometheus"}, services...)...)
 	address := strings.TrimSpace(s.do("port", "prometheus", "9090"))
