@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"shedload/internal/ledger"
 	"shedload/internal/scenario"
 	"shedload/internal/sim"
+	"shedload/test/need"
 )
 
 // tolerance is how far a live figure may be from that of virtual time: a share of
@@ -72,6 +74,13 @@ var parities = map[string]struct {
 	"hang":          {must: func(s ledger.Summary) bool { return s.Classes["hanging"].Attempts.Late >= 2 }},
 }
 
+// essential are the variants that run where not everything is required: all of them take
+// two minutes.
+var essential = []string{
+	"plain-overload", "closed-loop-of-processes", "take-along", "resume", "silent", "do-not-retry", "budget-of-processes",
+	"priority", "backend-bulkheads", "hang", "degrade",
+}
+
 // TestLiveAndVirtualTimeAgree runs each behaviour on real processes and in virtual
 // time, with the same arrivals, and compares.
 func TestLiveAndVirtualTimeAgree(t *testing.T) {
@@ -94,6 +103,9 @@ func TestLiveAndVirtualTimeAgree(t *testing.T) {
 		}
 	}
 	for _, p := range plans {
+		if !need.All() && !slices.Contains(essential, p.Variant) {
+			continue
+		}
 		t.Run(p.Variant, func(t *testing.T) {
 			t.Parallel()
 			if err := agree(t, p); err != nil {
