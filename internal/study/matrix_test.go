@@ -105,6 +105,7 @@ func filled(t *testing.T, only ...string) map[string]ledger.Summary {
 
 // TestTheMatrix holds what the scenario matrix is there to show.
 func TestTheMatrix(t *testing.T) {
+	skipLong(t)
 	cells := filled(t)
 	if len(cells) != 100 {
 		t.Fatalf("%d cells", len(cells))
