@@ -71,13 +71,13 @@ func run(t *testing.T, bound time.Duration, environ []string, args ...string) re
 // busy to deliver the load.
 const exitInvalid = 3
 
-// delivered runs loadgen, with a record of its own each time, until a run has
-// delivered its load, three times at most: only a delivered run may be asked for counts.
+// delivered runs loadgen until a run has delivered its load, three times at most: only a
+// delivered run may be asked for counts.
 func delivered(t *testing.T, bound time.Duration, args ...string) result {
 	t.Helper()
 	var r result
 	for range 3 {
-		if r = run(t, bound, nil, append(args, "--out", t.TempDir())...); r.code != exitInvalid {
+		if r = run(t, bound, nil, args...); r.code != exitInvalid {
 			return r
 		}
 		t.Logf("not a result, once more: %s", r.stderr)
