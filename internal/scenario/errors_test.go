@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,7 +80,7 @@ func TestWrongFiles(t *testing.T) {
 // What is wrong in the base document is said once, not once a variant, and all
 // problems come together, in the order of the file.
 func TestAllProblemsAtOnce(t *testing.T) {
-	text := strings.NewReplacer("90s", "90", "every: 5", "every: five", "drop_margin: 70ms", "drop_margin: soon").Replace(small)
+	text := strings.NewReplacer("90s", "90", "every: 5", "every: five", "drop_margin: 70ms", "drop_margin: soon").Replace(small) + "expct: {}\n"
 	_, err := load(text)
 	var list Problems
 	if !errors.As(err, &list) {
@@ -89,7 +90,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	for _, p := range list {
 		lines = append(lines, p.Line)
 	}
-	if len(lines) != 3 || lines[0] != 3 || lines[1] != 12 || lines[2] != 20 {
+	if last := strings.Count(text, "\n"); !slices.Equal(lines, []int{3, 12, 20, last}) {
 		t.Errorf("problems at lines %v:\n%s", lines, err)
 	}
 }

@@ -67,8 +67,8 @@ func (ps *problems) add(at Position, path, format string, args ...any) {
 	ps.list = append(ps.list, Problem{at, path, fmt.Sprintf(format, args...)})
 }
 
-// err returns the problems in the order of the file, each once: what is wrong in
-// the base document is found again in every variant.
+// err returns the problems in the order of the file, one for each value: what is wrong
+// in the base document is found again in every variant, perhaps in other words.
 func (ps *problems) err() error {
 	if len(ps.list) == 0 {
 		return nil
@@ -78,8 +78,9 @@ func (ps *problems) err() error {
 	})
 	seen := map[Problem]bool{}
 	return slices.DeleteFunc(ps.list, func(p Problem) bool {
-		again := seen[p]
-		seen[p] = true
+		value := Problem{Position: p.Position, Path: p.Path}
+		again := seen[value]
+		seen[value] = true
 		return again
 	})
 }
