@@ -88,14 +88,6 @@ func vegetaAttack(j job) any {
 			began = t
 		}
 	}
-	group := client.Group{
-		Population: population.Spec{Name: "bench", Patience: j.Patience, Retry: retry.Spec{Attempts: 1}},
-		Arrivals:   arrival.Spec{Kind: arrival.Even, Rate: float64(j.Rate)},
-		Wait:       scenario.Wait(j.Wait),
-	}
-	if j.Retry {
-		group.Population.Retry.Attempts, group.Arrivals.Until = retry.MaxAttempts, time.Second
-	}
 	late := make([]time.Duration, 0, len(results))
 	for _, res := range results {
 		if at := res.Timestamp.Sub(began); at >= warmUp {
