@@ -2,6 +2,7 @@ package pace
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -152,16 +153,59 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// BenchmarkLateness reports how late sleeps of a millisecond end.
+// TestLead: of delays that span 40 µs, and some of milliseconds, one in twenty is shorter
+// than the lead, once it is learnt; and it follows when they change.
+func TestLead(t *testing.T) {
+	var l lead
+	rnd := rand.New(rand.NewPCG(1, 2))
+	shorter := func(least time.Duration) (share float64) {
+		const n = 20_000
+		for i := range 2 * n {
+			delay := least + time.Duration(rnd.Int64N(int64(40*time.Microsecond)))
+			if i%50 == 0 {
+				delay += 5 * time.Millisecond
+			}
+			if i >= n && delay < l.time() {
+				share += 1.0 / n
+			}
+			l.learn(delay)
+		}
+		return share
+	}
+	for _, least := range []time.Duration{20 * time.Microsecond, 5 * time.Microsecond, 50 * time.Microsecond} {
+		if got := shorter(least); got < 0.04 || got > 0.06 {
+			t.Errorf("from %v: %v of the delays are shorter than the lead, want 0.05", least, got)
+		}
+		if off := l.time() - least; off < -5*time.Microsecond || off > 10*time.Microsecond {
+			t.Errorf("from %v: a lead of %v", least, l.time())
+		}
+	}
+	if shorter(10 * time.Millisecond); l != leadMost {
+		t.Errorf("a lead of %v, want at most %v", l.time(), leadMost.time())
+	}
+	for range 200 {
+		l.learn(0)
+	}
+	if l != 0 {
+		t.Errorf("a lead of %v after no delay at all", l.time())
+	}
+}
+
+// BenchmarkLateness reports how late sleeps of a millisecond end: one in two, and one in
+// a hundred.
 func BenchmarkLateness(b *testing.B) {
 	late := func(b *testing.B, s Sleeper) {
-		var sum time.Duration
+		var all []time.Duration
 		for b.Loop() {
 			start := time.Now()
-			s.Sleep(time.Millisecond)
-			sum += time.Since(start) - time.Millisecond
+			for took := time.Duration(0); took < time.Millisecond; took = time.Since(start) {
+				s.Sleep(time.Millisecond - took)
+			}
+			all = append(all, time.Since(start)-time.Millisecond)
 		}
-		b.ReportMetric(float64(sum.Microseconds())/float64(b.N), "µs-late")
+		slices.Sort(all)
+		b.ReportMetric(float64(all[len(all)/2])/1e3, "µs-late-p50")
+		b.ReportMetric(float64(all[len(all)*99/100])/1e3, "µs-late-p99")
 	}
 	b.Run("thread", func(b *testing.B) {
 		s := best(b)

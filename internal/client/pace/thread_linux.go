@@ -13,6 +13,7 @@ import (
 type thread struct {
 	epoll, event int
 	timeout      unix.Timespec
+	lead         lead
 	events       [64]unix.EpollEvent
 	ready        []uint32
 }
@@ -79,16 +80,20 @@ const paceNice = -10
 // after which the scheduler would interrupt a goroutine that does not yield.
 const shortSleep = 8 * time.Millisecond
 
-// Sleep implements Sleeper. In a short sleep the thread keeps its P (the
-// scheduler's right to run Go code), so that it goes on at once when it wakes, and
-// no other thread is woken to take the P over and give it back: at thousands of
-// sleeps a second that is most of their cost. The others have one P less
-// meanwhile. Stopping the world interrupts the sleep by a signal.
+// Sleep implements Sleeper. It ends a little early rather than late (see lead). In a
+// short sleep the thread keeps its P (the scheduler's right to run Go code), so that it
+// goes on at once when it wakes, and no other thread is woken to take the P over and
+// give it back: at thousands of sleeps a second that is most of their cost. The others
+// have one P less meanwhile. Stopping the world interrupts the sleep by a signal.
 func (t *thread) Sleep(d time.Duration) {
 	t.ready = t.ready[:0]
-	n, err := t.wait(max(d, 0), d > shortSleep)
+	asked, start := max(d-t.lead.time(), 0), time.Now()
+	n, err := t.wait(asked, d > shortSleep)
 	if err != 0 {
 		return // EINTR, the runtime's own signals: waking early is allowed
+	}
+	if n == 0 && asked > 0 {
+		t.lead.learn(time.Since(start) - asked)
 	}
 	for _, e := range t.events[:n] {
 		if id := uint32(e.Fd); id != eventID {
