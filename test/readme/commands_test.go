@@ -49,8 +49,11 @@ var elsewhere = map[string][]proof{
 	},
 }
 
-// command is a line of a console block.
-type command struct{ where, text string }
+// command is a line of a console block, with what the block shows of its output.
+type command struct {
+	where, text string
+	output      []string
+}
 
 // commands returns the lines of all documents that people are to type.
 func commands(t *testing.T) []command {
@@ -63,9 +66,14 @@ func commands(t *testing.T) []command {
 				continue
 			}
 			for i, line := range b.lines {
-				if text, ok := strings.CutPrefix(line, "$ "); ok {
-					all = append(all, command{fmt.Sprintf("%s:%d", b.file, b.line+i), strings.TrimSpace(comment.ReplaceAllString(text, ""))})
+				text, ok := strings.CutPrefix(line, "$ ")
+				if !ok {
+					last := &all[len(all)-1]
+					last.output = append(last.output, line)
+					continue
 				}
+				text = strings.TrimSpace(comment.ReplaceAllString(text, ""))
+				all = append(all, command{where: fmt.Sprintf("%s:%d", b.file, b.line+i), text: text})
 			}
 		}
 	}
@@ -74,6 +82,7 @@ func commands(t *testing.T) []command {
 
 // TestCommands: every command that a document shows is run here, or in the place
 // that the table above names. A run on real processes is planned here at least.
+// What a console block shows of the output is part of it, line by line.
 func TestCommands(t *testing.T) {
 	used := map[string]bool{}
 	urls := systems(t)[""]
@@ -135,6 +144,15 @@ func runs(t *testing.T, c command, args []string, urls map[string]string) {
 	}
 	if stdout.Len() == 0 {
 		t.Errorf("%s: %s prints nothing", c.where, c.text)
+	}
+	rest := stdout.String()
+	for _, line := range c.output {
+		_, after, found := strings.Cut("\n"+rest, "\n"+line+"\n")
+		if !found {
+			t.Errorf("%s: %s prints no line %q after those before it:\n%s", c.where, c.text, line, stdout.String())
+			break
+		}
+		rest = after
 	}
 }
 
