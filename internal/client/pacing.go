@@ -38,10 +38,7 @@ const pollEvery = 200 * time.Microsecond
 func (g *Generator) pace() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	horizon, polled := work.Never, work.Instant(0)
-	if g.config.Horizon > 0 {
-		horizon = work.Instant(g.config.Horizon)
-	}
+	horizon, polled := g.horizon(), work.Instant(0)
 	for done := false; !done && !g.stopping; {
 		g.prune()
 		m, arrival := g.nextArrival()
@@ -62,11 +59,28 @@ func (g *Generator) pace() {
 	g.finish(min(g.now(), horizon))
 }
 
+// arrival has one leave that is due before anything else is.
+func (g *Generator) arrival() {
+	if m, at := g.nextArrival(); at <= g.now() && at < min(g.timers.next(), g.horizon()) {
+		m.arrive()
+		g.flush()
+	}
+}
+
+// horizon is the end of the run.
+func (g *Generator) horizon() work.Instant {
+	if g.config.Horizon > 0 {
+		return work.Instant(g.config.Horizon)
+	}
+	return work.Never
+}
+
 // watches reports whether the pacing thread reads the answers.
 func (g *Generator) watches() bool { return g.pool != nil && g.pool.watcher != nil }
 
 // sleep lets go of the lock and sleeps until next; then it takes in what came in
-// on the sockets that are watched, before anything that is due.
+// on the sockets that are watched, before anything that is due but arrivals: they do
+// not depend on answers, and a send must not wait for a batch of them.
 func (g *Generator) sleep(next, now work.Instant) {
 	g.sleeping = next
 	g.mu.Unlock()
@@ -77,6 +91,7 @@ func (g *Generator) sleep(next, now work.Instant) {
 		return
 	}
 	for _, id := range g.pool.watcher.Ready() {
+		g.arrival()
 		if c := g.pool.all[id]; c != nil { // it may have been closed since
 			c.readable()
 		}
