@@ -101,14 +101,16 @@ func (c chart) draw(b *strings.Builder, v *Variant) {
 	fmt.Fprintf(b, "<text class=\"title\" x=\"%d\" y=\"13\">%s</text>\n</svg>\n", marginLeft, template.HTMLEscapeString(c.title))
 }
 
-// trigger shades the time of the trigger.
+// trigger shades the time of the trigger, and says which it was.
 func (s scale) trigger(b *strings.Builder, v *Variant) {
 	if v.Recovery.TriggerEndS == nil {
 		return
 	}
 	from, to := s.x(v.TriggerStartS), s.x(*v.Recovery.TriggerEndS)
-	fmt.Fprintf(b, "<rect class=\"trigger\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"><title>%s</title></rect>\n",
-		from, marginTop, max(1, to-from), chartHeight-marginTop-marginDown, template.HTMLEscapeString(v.Recovery.Trigger))
+	fmt.Fprintf(b, "<rect class=\"trigger\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
+		from, marginTop, max(1, to-from), chartHeight-marginTop-marginDown)
+	fmt.Fprintf(b, "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%s</text>\n",
+		from+4, marginTop+12, template.HTMLEscapeString(v.Recovery.Trigger))
 }
 
 func (s scale) axes(b *strings.Builder, step float64) {
