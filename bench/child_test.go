@@ -23,7 +23,7 @@ import (
 
 // A job is what a child process does. The zero Role is the parent.
 type job struct {
-	Role     string        // server, apiserver, ours, vegeta or bare
+	Role     string        // server, apiserver, ours, vegeta, floor or bare
 	Server   string        // the role of the server that a generator talks to; "" means server
 	URL      string        // of the server
 	Rate     int           // attempts a second
@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		panic(err)
 	}
-	roles := map[string]func(job) any{"server": serve, "apiserver": serveAPI, "ours": ours, "vegeta": vegetaAttack, "bare": bare}
+	roles := map[string]func(job) any{"server": serve, "apiserver": serveAPI, "ours": ours, "vegeta": vegetaAttack, "floor": floor, "bare": bare}
 	if err := json.NewEncoder(os.Stdout).Encode(roles[j.Role](j)); err != nil {
 		panic(err)
 	}

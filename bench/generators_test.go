@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"shedload/internal/arrival"
 	"shedload/internal/client"
+	"shedload/internal/client/pace"
 	"shedload/internal/ledger"
 	"shedload/internal/population"
 	"shedload/internal/retry"
@@ -94,6 +97,62 @@ func vegetaAttack(j job) any {
 			late = append(late, at-intended(res))
 		}
 	}
+	r.lateness(late)
+	return r
+}
+
+// floor makes the system calls of a send and nothing else: a thread that sleeps until the
+// instant, writes a request that is ready, and reads what comes back without a look at it.
+// That is the kernel's part, and what a generator on one thread cannot go below.
+func floor(j job) any {
+	var r report
+	sleeper, err := pace.New()
+	if err != nil {
+		panic(err)
+	}
+	watcher, ok := sleeper.(pace.Watcher)
+	if !ok {
+		return r // this system has none, and the generator works another way there
+	}
+	address := strings.TrimPrefix(j.URL, "http://")
+	conns := make([]io.ReadWriteCloser, j.Rate*5/4) // each is busy for a second
+	idle := make([]uint32, len(conns))
+	for i := range conns {
+		nc, err := net.Dial("tcp", address)
+		if err != nil {
+			panic(err)
+		}
+		if conns[i], err = watcher.Watch(nc, uint32(i)); err != nil {
+			panic(err)
+		}
+		idle[i] = uint32(i)
+	}
+	request := []byte("POST /hold HTTP/1.1\r\nHost: " + address + "\r\nContent-Length: 0\r\n\r\n")
+	late := make([]time.Duration, 0, int(j.For.Seconds())*j.Rate)
+	send := func(begin time.Time) {
+		buf := make([]byte, 4096)
+		for n := 0; time.Since(begin) < j.For; {
+			due := time.Duration(n) * time.Second / time.Duration(j.Rate)
+			watcher.Sleep(due - time.Since(begin))
+			for _, id := range watcher.Ready() {
+				if _, err := conns[id].Read(buf); err != nil {
+					panic(err)
+				}
+				idle = append(idle, id)
+			}
+			if at := time.Since(begin); at >= due && len(idle) > 0 {
+				c := conns[idle[len(idle)-1]]
+				idle = idle[:len(idle)-1]
+				if _, err := c.Write(request); err != nil {
+					panic(err)
+				}
+				if n++; at >= warmUp {
+					late = append(late, at-due)
+				}
+			}
+		}
+	}
+	r.Generator, r.Server = clocked(j, func() { pace.Run(watcher, func() { send(time.Now()) }) })
 	r.lateness(late)
 	return r
 }
