@@ -38,10 +38,15 @@ import (
 
 // The bounds of a generator.
 const (
-	MaxConns     = 60_000          // connections to one target, whatever Config says
-	DialTimeout  = 3 * time.Second // for one connection
-	Grace        = 50 * time.Millisecond
-	maxDialers   = 8       // dials at once
+	MaxConns    = 60_000          // connections to one target, whatever Config says
+	DialTimeout = 3 * time.Second // for one connection
+	Grace       = 50 * time.Millisecond
+	maxDialers  = 8 // dials at once
+
+	// maxIdle is how long a connection may be idle and still be used. A server closes what
+	// was idle for too long, and a request that is on its way just then is lost. Five
+	// seconds are the shortest time that is usual.
+	maxIdle      = 4 * time.Second
 	maxBody      = 1 << 20 // bytes of a plain request
 	maxProcesses = 1000
 )

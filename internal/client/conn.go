@@ -7,6 +7,7 @@ import (
 
 	"shedload/internal/client/pace"
 	"shedload/internal/client/wire"
+	"shedload/internal/work"
 )
 
 // conn is a raw connection. Whoever has an attempt leave writes the request. The
@@ -21,7 +22,8 @@ type conn struct {
 	out     []byte
 
 	shot    shot
-	turn    uint32 // counts the exchanges
+	turn    uint32       // counts the exchanges
+	since   work.Instant // when it became idle
 	state   connState
 	writing bool // out is in use, without the lock
 	early   bool // the answer came while writing: the end of the write frees the connection
@@ -167,6 +169,9 @@ func (c *conn) took(reply *wire.Reply, err error) bool {
 	g.flush()
 	return c.state != connClosed
 }
+
+// stale reports whether the connection was idle for too long to be used.
+func (c *conn) stale(now work.Instant) bool { return now.Sub(c.since) > maxIdle }
 
 // busyWith reports whether the exchange of that turn is under way.
 func (c *conn) busyWith(turn uint32) bool { return c.state == connBusy && c.turn == turn }

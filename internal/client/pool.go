@@ -13,12 +13,13 @@ import (
 )
 
 // pool is a carrier: raw HTTP/1.1 connections to the target. The one that came
-// free last is used first. Some are kept open in reserve, so that a send does not
-// wait for a dial; dials are few at a time, as a storm of them is what breaks at
-// many thousand connections. All of it is under the generator's lock.
+// free last is used first, unless another must be used or it is idle for too long.
+// Some are kept open in reserve, so that a send does not wait for a dial; dials are
+// few at a time, as a storm of them is what breaks at many thousand connections.
+// All of it is under the generator's lock.
 type pool struct {
 	g       *Generator
-	idle    []*conn
+	idle    []*conn          // in the order in which they became idle
 	all     map[uint32]*conn // by id
 	added   uint32           // connections so far
 	watcher pace.Watcher     // reads for all connections; nil: each has a goroutine
@@ -33,9 +34,7 @@ func newPool(g *Generator) *pool { return &pool{g: g, all: map[uint32]*conn{}} }
 
 // launch implements carrier.
 func (p *pool) launch(s shot) {
-	if n := len(p.idle); n > 0 {
-		c := p.idle[n-1]
-		p.idle = p.idle[:n-1]
+	if c := p.take(); c != nil {
 		if !c.begin(s) {
 			p.idle = append(p.idle, c)
 		}
@@ -44,6 +43,33 @@ func (p *pool) launch(s shot) {
 		p.waiting = slices.Insert(p.waiting, at, s)
 	}
 	p.refill(2) // one for the connection that s takes, one to make up for losses
+}
+
+// mostClosed is how many connections are closed before a send: it must not wait for many.
+const mostClosed = 8
+
+// take returns an idle connection if there is one that may still be used: the newest, or
+// the oldest, so that it stays of use, once half its time is over. It closes old ones.
+func (p *pool) take() *conn {
+	now := p.g.now()
+	for range mostClosed {
+		if len(p.idle) > 0 && p.idle[0].stale(now) {
+			p.idle[0].close()
+		}
+	}
+	if len(p.idle) == 0 {
+		return nil
+	}
+	at := len(p.idle) - 1
+	if first := p.idle[0]; now.Sub(first.since) > maxIdle/2 && !first.stale(now) {
+		at = 0
+	}
+	c := p.idle[at]
+	if c.stale(now) {
+		return nil
+	}
+	p.idle = slices.Delete(p.idle, at, at+1)
+	return c
 }
 
 func byDeadline(s shot, t work.Instant) int { return cmp.Compare(s.attempt.Deadline, t) }
@@ -74,6 +100,7 @@ func (p *pool) free(c *conn) {
 			return
 		}
 	}
+	c.since = p.g.now()
 	p.idle = append(p.idle, c)
 }
 

@@ -52,7 +52,7 @@ func newTripper(m *member, conns int) *tripper {
 	}
 	transport := &http.Transport{
 		DialContext: dial, DisableCompression: true, Protocols: new(http.Protocols),
-		MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, MaxResponseHeaderBytes: wire.MaxHead,
+		MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, IdleConnTimeout: maxIdle, MaxResponseHeaderBytes: wire.MaxHead,
 	}
 	transport.Protocols.SetHTTP1(m.spec.Protocol == scenario.H1)
 	transport.Protocols.SetUnencryptedHTTP2(m.spec.Protocol == scenario.H2C)
