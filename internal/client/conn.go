@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"shedload/internal/client/pace"
 	"shedload/internal/client/wire"
@@ -22,8 +23,8 @@ type conn struct {
 	out     []byte
 
 	shot    shot
-	turn    uint32       // counts the exchanges
-	since   work.Instant // when it became idle
+	turn    uint32    // counts the exchanges
+	since   time.Time // when it became idle
 	state   connState
 	writing bool // out is in use, without the lock
 	early   bool // the answer came while writing: the end of the write frees the connection
@@ -66,21 +67,14 @@ func (p *pool) add(nc net.Conn) error {
 // into the empty buffer of a socket.
 const largeRequest = 8 << 10
 
-// begin has s leave on the idle connection. False means that it was too late for
-// s and that the connection is still free.
-func (c *conn) begin(s shot) bool {
+// begin has s leave on the idle connection, for which it is not too late.
+func (c *conn) begin(s shot, now work.Instant) {
 	g := c.pool.g
-	now := g.now()
-	left := s.attempt.Deadline.Sub(now)
-	if left < minLeft {
-		s.unsent(kindTooLate)
-		return false
-	}
 	c.state, c.shot, c.turn, c.writing = connBusy, s, c.turn+1, true
 	end := s.attempt.Deadline.Add(s.member.grace)
 	g.timers.push(timer{at: end, cut: c, turn: c.turn})
 	g.rouse(end)
-	c.out = s.member.request.append(c.out[:0], s.attempt, left)
+	c.out = s.member.request.append(c.out[:0], s.attempt, s.attempt.Deadline.Sub(now))
 	s.sent(now)
 	if len(c.out) > largeRequest {
 		g.wg.Go(func() {
@@ -89,10 +83,9 @@ func (c *conn) begin(s shot) bool {
 			c.write()
 			g.flush()
 		})
-		return true
+		return
 	}
 	c.write()
-	return true
 }
 
 // write writes the request. It lets go of the lock meanwhile, unless the
@@ -169,9 +162,6 @@ func (c *conn) took(reply *wire.Reply, err error) bool {
 	g.flush()
 	return c.state != connClosed
 }
-
-// stale reports whether the connection was idle for too long to be used.
-func (c *conn) stale(now work.Instant) bool { return now.Sub(c.since) > maxIdle }
 
 // busyWith reports whether the exchange of that turn is under way.
 func (c *conn) busyWith(turn uint32) bool { return c.state == connBusy && c.turn == turn }

@@ -108,6 +108,16 @@ func (s shot) sent(now work.Instant) {
 	s.group.Sent(s.attempt, now)
 }
 
+// tooLate gives s up if less time is left than can be told to a server, and reports
+// whether it did.
+func (s shot) tooLate(now work.Instant) bool {
+	if s.attempt.Deadline.Sub(now) >= minLeft {
+		return false
+	}
+	s.unsent(kindTooLate)
+	return true
+}
+
 // unsent reports that s never left, and why.
 func (s shot) unsent(why errorKind) {
 	g := s.member.g

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,13 +14,14 @@ import (
 )
 
 // pool is a carrier: raw HTTP/1.1 connections to the target. The one that came
-// free last is used first, unless another must be used or it is idle for too long.
-// Some are kept open in reserve, so that a send does not wait for a dial; dials are
-// few at a time, as a storm of them is what breaks at many thousand connections.
-// All of it is under the generator's lock.
+// free last is used first, but none that was idle for longer than maxIdle. Some are
+// kept open in reserve, so that a send does not wait for a dial; dials are few at a
+// time, as a storm of them is what breaks at many thousand connections. All of it is
+// under the generator's lock.
 type pool struct {
 	g       *Generator
 	idle    []*conn          // in the order in which they became idle
+	worn    []*conn          // idle for too long, to be closed
 	all     map[uint32]*conn // by id
 	added   uint32           // connections so far
 	watcher pace.Watcher     // reads for all connections; nil: each has a goroutine
@@ -34,10 +36,13 @@ func newPool(g *Generator) *pool { return &pool{g: g, all: map[uint32]*conn{}} }
 
 // launch implements carrier.
 func (p *pool) launch(s shot) {
+	p.retire()
+	now := p.g.now()
+	if s.tooLate(now) {
+		return
+	}
 	if c := p.take(); c != nil {
-		if !c.begin(s) {
-			p.idle = append(p.idle, c)
-		}
+		c.begin(s, now)
 	} else {
 		at, _ := slices.BinarySearchFunc(p.waiting, s.attempt.Deadline+1, byDeadline)
 		p.waiting = slices.Insert(p.waiting, at, s)
@@ -48,26 +53,28 @@ func (p *pool) launch(s shot) {
 // mostClosed is how many connections are closed before a send: it must not wait for many.
 const mostClosed = 8
 
-// take returns an idle connection if there is one that may still be used: the newest, or
-// the oldest, so that it stays of use, once half its time is over. It closes old ones.
-func (p *pool) take() *conn {
-	now := p.g.now()
-	for range mostClosed {
-		if len(p.idle) > 0 && p.idle[0].stale(now) {
-			p.idle[0].close()
-		}
+// retire puts aside what was idle for too long, and closes some of it.
+func (p *pool) retire() {
+	oldest := time.Now().Add(-maxIdle)
+	n, _ := slices.BinarySearchFunc(p.idle, oldest, func(c *conn, t time.Time) int { return c.since.Compare(t) })
+	p.worn = append(p.worn, p.idle[:n]...)
+	p.idle = slices.Delete(p.idle, 0, n)
+	for range min(mostClosed, len(p.worn)) {
+		p.worn[len(p.worn)-1].close()
 	}
+}
+
+// take returns an idle connection, if there is one: the newest, or the oldest once half
+// of its time is over, so that it stays of use.
+func (p *pool) take() *conn {
 	if len(p.idle) == 0 {
 		return nil
 	}
 	at := len(p.idle) - 1
-	if first := p.idle[0]; now.Sub(first.since) > maxIdle/2 && !first.stale(now) {
+	if time.Since(p.idle[0].since) > maxIdle/2 {
 		at = 0
 	}
 	c := p.idle[at]
-	if c.stale(now) {
-		return nil
-	}
 	p.idle = slices.Delete(p.idle, at, at+1)
 	return c
 }
@@ -95,20 +102,24 @@ func (p *pool) next() shot {
 
 // free takes back a connection that can carry another exchange.
 func (p *pool) free(c *conn) {
+	now := p.g.now()
 	for len(p.waiting) > 0 {
-		if c.begin(p.next()) {
+		if s := p.next(); !s.tooLate(now) {
+			c.begin(s, now)
 			return
 		}
 	}
-	c.since = p.g.now()
+	c.since = time.Now()
 	p.idle = append(p.idle, c)
 }
 
 // forget drops a connection that was closed.
 func (p *pool) forget(c *conn) {
 	delete(p.all, c.id)
-	if i := slices.Index(p.idle, c); i >= 0 {
-		p.idle = slices.Delete(p.idle, i, i+1)
+	for _, list := range []*[]*conn{&p.idle, &p.worn} {
+		if i := slices.Index(*list, c); i >= 0 {
+			*list = slices.Delete(*list, i, i+1)
+		}
 	}
 }
 
@@ -182,7 +193,7 @@ func (p *pool) warm(ctx context.Context, first net.Conn, n int) error {
 
 // closeAll ends all connections, and so their goroutines.
 func (p *pool) closeAll() {
-	p.idle = nil // no need to look each up
+	p.idle, p.worn = nil, nil // no need to look each up
 	for _, c := range p.all {
 		c.close()
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"shedload/internal/arrival"
+	"shedload/internal/ledger"
 )
 
 // TestIdleConnections: no connection is used that was idle for longer than any usual server
@@ -26,6 +27,10 @@ func TestIdleConnections(t *testing.T) {
 		{"load for few", arrival.Spec{Kind: arrival.Even, Rate: 1}, nil, true},
 		{"a pause", arrival.Spec{Kind: arrival.Even, Rate: 60}, []arrival.Phase{{Name: "pause", At: 3 * time.Second, For: 5 * time.Second, Stop: true}}, true},
 		{"after a spike", arrival.Spec{Kind: arrival.Even, Rate: 10}, []arrival.Phase{{Name: "spike", At: 3 * time.Second, For: 2 * time.Second, Rate: 500}}, true},
+		{"a pause after a spike", arrival.Spec{Kind: arrival.Even, Rate: 10}, []arrival.Phase{
+			{Name: "spike", At: 3 * time.Second, For: 2 * time.Second, Rate: 500},
+			{Name: "pause", At: 5 * time.Second, For: 6 * time.Second, Stop: true},
+		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,6 +56,12 @@ func TestIdleConnections(t *testing.T) {
 				}
 				time.Sleep(time.Second) // until the last answers have nobody to go to
 				r.conserved(t)
+				for _, e := range r.of(ledger.Sent) {
+					if e.Took > 0 {
+						t.Errorf("a send at %v was %v late, and dials take no time here", e.At, e.Took)
+						break
+					}
+				}
 				if stats := g.Stats(); len(stats.ClientErrors) > 0 {
 					t.Errorf("client errors %v", stats.ClientErrors)
 				}

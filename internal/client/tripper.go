@@ -66,8 +66,7 @@ func (t *tripper) launch(s shot) {
 		t.waiting.pop()
 	}
 	g := t.m.g
-	if s.attempt.Deadline.Sub(g.now()) < minLeft {
-		s.unsent(kindTooLate)
+	if s.tooLate(g.now()) {
 		return
 	}
 	f := &flight{shot: s, t: t}
