@@ -1,7 +1,7 @@
 // Package bench measures shedload's load generator against vegeta and against bare
 // net/http, in the same run on the same machine:
 //
-//	go test -run XXX -bench . -benchtime 1x ./...
+//	go test -run '^$' -bench . -benchtime 1x
 //
 // Each generator and the server it talks to are processes of their own, so that
 // their processor time can be told apart. It is a module of its own because the
