@@ -67,7 +67,10 @@ func commands(t *testing.T) []command {
 			}
 			for i, line := range b.lines {
 				text, ok := strings.CutPrefix(line, "$ ")
-				if !ok {
+				switch {
+				case !ok && i == 0:
+					t.Fatalf("%s:%d: a console block begins with a command", b.file, b.line)
+				case !ok:
 					last := &all[len(all)-1]
 					last.output = append(last.output, line)
 					continue
@@ -108,6 +111,8 @@ func TestCommands(t *testing.T) {
 				args = append(args, "--plan")
 			}
 			runs(t, c, args, urls)
+		case len(c.output) > 0:
+			t.Errorf("%s: %q is run elsewhere, where nobody compares its output with the one shown", c.where, c.text)
 		case !listed:
 			t.Errorf("%s: nobody runs %q: add it to the table of this test", c.where, c.text)
 		}
