@@ -11,6 +11,7 @@ import (
 
 	"shedload/internal/scenario"
 	"shedload/scenarios"
+	"shedload/test/need"
 )
 
 // mixed is a scenario with all that draws random numbers, holds state or breaks
@@ -126,7 +127,7 @@ func TestOrderOfVariantsChangesNothing(t *testing.T) {
 // loop see the same new requests, second by second.
 func TestSameArrivalsForEveryVariant(t *testing.T) {
 	for _, name := range scenarios.List() {
-		if name != "retry-storms" && (name != "shed-your-load" || raceDetector) {
+		if name != "retry-storms" && (name != "shed-your-load" || need.Race()) {
 			continue
 		}
 		p := runAll(t, name)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"shedload/internal/ledger"
+	"shedload/test/need"
 )
 
 // TestStepsAgreeWithEvents holds the stepping engine to this one on scenarios that
@@ -12,7 +13,7 @@ import (
 // out are doors that fill up, where the two order the arrivals of one instant
 // differently: there new requests come first, here the retries due.)
 func TestStepsAgreeWithEvents(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	figures := map[string]func(*ledger.Summary) float64{
 		"attempts": func(s *ledger.Summary) float64 { return float64(s.Attempts.Total) },
 		"late":     func(s *ledger.Summary) float64 { return float64(s.Attempts.Late) },

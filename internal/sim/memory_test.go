@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"shedload/internal/ledger"
+	"shedload/test/need"
 )
 
 // heapOf returns the bytes that what keep holds on to takes beyond what was there.
@@ -23,7 +24,7 @@ func heapOf(make func() any) int64 {
 // waited for, and has a timer. A million of them at once, in front of a server that
 // serves next to nothing.
 func TestMemoryPerLiveAttempt(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	for _, c := range []struct{ name, patience, rate string }{{"timers near", "3s", "300000"}, {"timers far", "20s", "100000"}} {
 		p := inline(t, `name: memory
 horizon: 20s

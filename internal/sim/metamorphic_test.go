@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"shedload/internal/ledger"
+	"shedload/test/need"
 )
 
 // below is a system with even arrivals below capacity: two kinds of requests, a
@@ -26,7 +27,7 @@ clients:
 // shed that looks at deadlines, and a limit above the peak that is reached without
 // one, leave every number as it was.
 func TestShedsAndLimitsChangeNothingBelowCapacity(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		workers := rapid.IntRange(1, 8).Draw(rt, "workers")
 		service := rapid.SampledFrom([]string{"50ms", "uniform:20ms,60ms", "10ms"}).Draw(rt, "service time")
@@ -58,7 +59,7 @@ func TestShedsAndLimitsChangeNothingBelowCapacity(t *testing.T) {
 // TestCoDelCostsNothingAtThreeQuarters: goodput within 1 % at a utilisation of up to
 // 75 %, with random arrivals and service times.
 func TestCoDelCostsNothingAtThreeQuarters(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	for _, load := range []struct {
 		workers int
 		service string
@@ -81,7 +82,7 @@ clients: [{name: users, arrivals: poisson, rate: %v, patience: 1s}]
 // TestScaleOfTimeChangesNothing: all times × k and all rates ÷ k leave all shares
 // within 0.1 %. (Wholly the same they are not: drawn times are whole nanoseconds.)
 func TestScaleOfTimeChangesNothing(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	shares := func(s ledger.Summary) []float64 {
 		n, r := float64(s.Attempts.Total), float64(s.Requests.Total)
 		return []float64{

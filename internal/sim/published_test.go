@@ -12,6 +12,7 @@ import (
 	"shedload/internal/ledger"
 	"shedload/internal/scenario"
 	"shedload/scenarios"
+	"shedload/test/need"
 )
 
 // plans returns the plans of an embedded scenario; all variants if none is named.
@@ -56,15 +57,6 @@ type published struct {
 
 var publishedRuns sync.Map // name → func() (published, error)
 
-// skipLong skips long runs under the race detector, which learns nothing from one
-// goroutine.
-func skipLong(t testing.TB) {
-	t.Helper()
-	if raceDetector {
-		t.Skip("a long run of one goroutine, under the race detector")
-	}
-}
-
 // long tells scenarios whose variants make hundreds of thousands of attempts.
 func long(name string) bool {
 	return strings.HasPrefix(name, "shed-your-load") && name != "shed-your-load-short"
@@ -74,7 +66,7 @@ func long(name string) bool {
 func runAll(t testing.TB, name string) published {
 	t.Helper()
 	if long(name) {
-		skipLong(t)
+		need.NoRace(t)
 	}
 	once, _ := publishedRuns.LoadOrStore(name, sync.OnceValues(func() (published, error) {
 		p := published{results: map[string]Result{}}
@@ -115,7 +107,7 @@ func (p published) of(t testing.TB, variant string) ledger.Summary {
 // TestExpectations: what the scenarios say about their own runs holds, and every
 // attempt of every run ends in exactly one place.
 func TestExpectations(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	for _, name := range scenarios.List() {
 		p := runAll(t, name)
 		for i, plan := range p.plans {

@@ -9,6 +9,7 @@ import (
 	"shedload/internal/ledger"
 	"shedload/internal/scenario"
 	"shedload/internal/study"
+	"shedload/test/need"
 )
 
 func engine(p scenario.Plan) (ledger.Summary, error) {
@@ -21,7 +22,7 @@ var seedRuns = map[string][]ledger.Summary{}
 // over runs p with n seeds, once for all tests.
 func over(t *testing.T, p scenario.Plan, n int) []ledger.Summary {
 	t.Helper()
-	skipLong(t)
+	need.NoRace(t)
 	id := fmt.Sprint(p.Scenario, p.Variant, p.Horizon, p.Backend.ServiceTime, p.Server.DropMargin, n)
 	if seedRuns[id] == nil {
 		runs, err := study.Seeds(context.Background(), p, n, engine)
@@ -235,7 +236,7 @@ func TestStaysCollapsedAfterTheTrigger(t *testing.T) {
 // In lifo and deadline goodput is saved while users stay badly off, and are back
 // 100 to 150 s after the spike in a longer run.
 func TestUsersAreBackInALongerRun(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	for _, variant := range []string{"lifo", "deadline"} {
 		s := run(t, changed(t, "shed-your-load", []string{variant})[0]).Summary
 		if s.Recovery.Verdict != ledger.Steady || s.Recovery.UsersVerdict != ledger.Undecided {
@@ -250,7 +251,7 @@ func TestUsersAreBackInALongerRun(t *testing.T) {
 
 // Not confirmed by any model: that fifo clears once clients run out of attempts.
 func TestFIFODoesNotClear(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	s := run(t, changed(t, "shed-your-load", []string{"fifo"}, "horizon=200s")[0]).Summary
 	if s.Recovery.Verdict != ledger.Collapsed {
 		t.Errorf("after 200 s: %s", s.Recovery.Verdict)

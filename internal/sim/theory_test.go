@@ -8,6 +8,7 @@ import (
 
 	"shedload/internal/ledger"
 	"shedload/internal/scenario"
+	"shedload/test/need"
 )
 
 // observed is what one run says about a queue, after a warm-up.
@@ -92,7 +93,7 @@ func agree(t *testing.T, what string, sample []float64, theory float64) {
 
 func theorySample(t *testing.T, text string, limit time.Duration) []observed {
 	t.Helper()
-	skipLong(t)
+	need.NoRace(t)
 	p := inline(t, text)[0]
 	var out []observed
 	for i := range runsPerInterval {

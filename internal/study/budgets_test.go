@@ -13,18 +13,10 @@ import (
 	"shedload/internal/scenario"
 	"shedload/internal/sim"
 	"shedload/scenarios"
+	"shedload/test/need"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/budgets.md anew")
-
-// skipLong skips what the race detector would make very long: runs of one goroutine
-// each, about which it learns nothing that shorter ones do not show.
-func skipLong(t *testing.T) {
-	t.Helper()
-	if raceDetector {
-		t.Skip("long runs, under the race detector")
-	}
-}
 
 // budgetSeeds is how many runs a line of the table stands for.
 const budgetSeeds = 5
@@ -70,7 +62,7 @@ func storms(t *testing.T) map[string][]ledger.Summary {
 // TestBudgets runs six retry budgets under one storm, writes the table of
 // docs/budgets.md, and holds what the page says.
 func TestBudgets(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	runs := storms(t)
 	table := budgetTable(runs)
 	path := filepath.Join("..", "..", "docs", "budgets.md")

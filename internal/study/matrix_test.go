@@ -12,6 +12,7 @@ import (
 	"shedload/internal/scenario"
 	"shedload/internal/sim"
 	"shedload/scenarios"
+	"shedload/test/need"
 )
 
 func TestAxes(t *testing.T) {
@@ -105,7 +106,7 @@ func filled(t *testing.T, only ...string) map[string]ledger.Summary {
 
 // TestTheMatrix holds what the scenario matrix is there to show.
 func TestTheMatrix(t *testing.T) {
-	skipLong(t)
+	need.NoRace(t)
 	cells := filled(t)
 	if len(cells) != 100 {
 		t.Fatalf("%d cells", len(cells))

@@ -26,6 +26,18 @@ func Long(t testing.TB, takes time.Duration) {
 	}
 }
 
+// Race reports whether the race detector is on.
+func Race() bool { return race }
+
+// NoRace skips a long run of one goroutine under the race detector, which learns nothing
+// from it, and under which nothing is as fast or as small as it is.
+func NoRace(t testing.TB) {
+	t.Helper()
+	if race {
+		t.Skip("a long run of one goroutine, under the race detector")
+	}
+}
+
 // Program returns the path of the first of names that is installed.
 func Program(t testing.TB, names ...string) string {
 	t.Helper()

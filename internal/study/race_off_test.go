@@ -1,5 +1,0 @@
-//go:build !race
-
-package study
-
-const raceDetector = false
